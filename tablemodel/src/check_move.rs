@@ -157,7 +157,8 @@ const fn copy_named(schema: &EntitySchema, name: &str) -> Option<&'static CopySc
     None
 }
 
-const fn has(names: &[&str], name: &str) -> bool {
+/// Whether the name is one of these.
+pub(crate) const fn has(names: &[&str], name: &str) -> bool {
     let mut rest = names;
     while let [own, tail @ ..] = rest {
         if same(own, name) {

@@ -93,6 +93,10 @@ pub trait CopyOf<E>: Sized {
     /// Reads the copy from the properties as the source has them; nothing where there is no source.
     #[doc(hidden)]
     fn read_copy(from: Option<&Properties>) -> std::result::Result<Self, ValueError>;
+
+    /// Fails where the fields of a holder have no copy of this stored name that must be there, or have it in a form that is not read.
+    #[doc(hidden)]
+    fn check_stored(fields: &Properties, property: &'static str) -> std::result::Result<(), FieldError>;
 }
 
 impl<P: Projection> CopyOf<P::Of> for P {
@@ -103,6 +107,10 @@ impl<P: Projection> CopyOf<P::Of> for P {
         let properties = from.ok_or(ValueError::Missing)?;
         P::read_fields(&FieldReader::new(properties, &NO_VALUES)).map_err(|error| error.error)
     }
+
+    fn check_stored(fields: &Properties, property: &'static str) -> std::result::Result<(), FieldError> {
+        FieldReader::new(fields, &NO_VALUES).take_copy::<P::Of, P>(property).map(drop)
+    }
 }
 
 impl<P: Projection> CopyOf<P::Of> for Option<P> {
@@ -110,9 +118,14 @@ impl<P: Projection> CopyOf<P::Of> for Option<P> {
     const OPTIONAL: bool = true;
 
     fn read_copy(from: Option<&Properties>) -> std::result::Result<Self, ValueError> {
-        match from.map(|properties| P::read_copy(Some(properties))).transpose() {
-            Err(ValueError::Missing) => Ok(None), // of an older version, which copied less: none until it is taken anew
-            copy => copy,
+        // An older version copied less, or in another form: none until it is taken anew. What is stored stays.
+        Ok(from.and_then(|properties| P::read_copy(Some(properties)).ok()))
+    }
+
+    fn check_stored(fields: &Properties, property: &'static str) -> std::result::Result<(), FieldError> {
+        match P::check_stored(fields, property) {
+            Err(FieldError { error: ValueError::Missing, .. }) => Ok(()),
+            other => other,
         }
     }
 }

@@ -19,6 +19,7 @@ mod check;
 mod check_aggregate;
 mod check_copy;
 mod check_move;
+mod check_readable;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod cursor;

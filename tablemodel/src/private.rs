@@ -22,6 +22,7 @@ pub use crate::{
     check_aggregate::{check_aggregate, check_aggregates},
     check_copy::{check_copies, check_copy, on_delete},
     check_move::check_move,
+    check_readable::check_readable_by,
     database::Database,
     entity::{
         CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel,
@@ -49,7 +50,7 @@ pub use crate::{
         Moved, OnDelete, PartSchema, Previous, PropertySchema, Shape, Store, When,
     },
     stored::{Seen, Stored},
-    upgrade::{check_added, check_listed, check_previous, check_readable_by},
+    upgrade::{check_added, check_listed, check_previous},
 };
 #[cfg(feature = "blob")]
 pub use crate::{

@@ -148,6 +148,7 @@ impl Copy {
                 name: #name, property: #property, discriminator: #discriminator,
                 source: || #source::SCHEMA, source_type: #source::ENTITY_TYPE,
                 key: &[#(#key),*], properties: #copy::PROPERTIES, optional: #copy::OPTIONAL, on_delete: #on_delete,
+                reads: #copy::check_stored,
             }
         }
     }

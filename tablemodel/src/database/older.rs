@@ -17,6 +17,7 @@ use crate::{
         image::Image,
         version,
     },
+    rooms::copy,
     schema::EntitySchema,
 };
 
@@ -48,6 +49,23 @@ impl Database {
         self.read_entity(schema, &registered.table, &key).await?.ok_or_else(no_row)
     }
 
+    /// Whether each copy that the entity must have can be read once it is written as new: as it is stored, or since it has a source. Told by
+    /// whoever writes it otherwise.
+    async fn has_its_copies(&self, new: &Image) -> Result<bool> {
+        for copy in new.schema.copies.iter().filter(|copy| !copy.optional) {
+            let source = copy::source(new, copy)?;
+            if copy::check_kept(new, copy, source.as_ref()).is_ok() {
+                continue;
+            }
+            let Some(source) = source else { return Ok(false) };
+            let row = self.get_row(&self.table_name(source.schema.table), &source.key).await?;
+            if !row.is_some_and(|row| is_primary(source.schema, &row)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Writes the entity as new if an older version wrote it.
     async fn renew(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<()> {
         let from_moving = schema.copies.iter().any(|copy| has_moving_blobs((copy.source)()));
@@ -59,6 +77,9 @@ impl Database {
             let Some(rows) = rows.filter(is_old) else { return Ok(()) };
             let rows = self.completed(schema, rows).await?;
             let Ok(new) = Image::stored(schema, &rows) else { return Ok(()) }; // told by whoever upgrades it
+            if !self.has_its_copies(&new).await? {
+                return Ok(());
+            }
             match Box::pin(self.put_as_new(rows, new, copies)).await {
                 Err(error) if is_changed(&error) => self.pause(attempt).await,
                 done => return done.map(drop),

@@ -285,6 +285,9 @@ impl Planner<'_> {
         let layout = Layout { schema: image.schema, key: &image.key, sequence, fresh: self.context.fresh };
         let laid = layout.lay(parts, &mut head, over);
         version::expand(image, &mut head)?;
+        if let Some(over) = over.filter(|_| !image.is_current()) {
+            version::keep_shown(image.schema, &over.head.properties, &mut head);
+        }
         self.stamp(&mut head, image.schema.discriminator, sequence, over.map(|over| &over.head));
         Ok((head, laid))
     }

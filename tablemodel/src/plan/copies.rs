@@ -134,8 +134,12 @@ impl Planner<'_> {
             let source = copy::source(new, copy)?;
             let row = source.as_ref().and_then(|source| self.source_row(new, source));
             let live = row.as_deref().filter(|row| is_primary((copy.source)(), row));
-            if live.is_none() && !copy.optional && !copy::is_filled(new, copy) {
-                return Err(copy::missing(new, copy, source.as_ref()));
+            if live.is_none() && !copy.optional {
+                match old {
+                    Some(_) => copy::check_kept(new, copy, source.as_ref())?,
+                    // What has left its old key arrives, whatever it holds.
+                    None => copy::check_filled(new, copy, source.as_ref())?,
+                }
             }
             // What is kept of a source that is gone goes with a holder that moves.
             if live.is_some() || (copy.optional && copy.on_delete != OnDelete::Keep) {
@@ -170,21 +174,24 @@ impl Planner<'_> {
         Some(Guard::Unchanged(Place { away, row: source.key.row.clone() }, action))
     }
 
-    /// Brings the entity's copies to what their sources are.
+    /// Brings the entity's copies to what their sources are. One of an older version that could not be read as new stays as it is, for a
+    /// migration to tell.
     pub(super) fn recopy(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Planned> {
         let row = self.before.row(&key.row).flatten().filter(|row| is_primary(schema, row));
         let Some(row) = row else { return Ok(Planned::default()) };
         let old = shape::known(schema, row.into_owned(), self.before)?;
         let was = Old::of(schema, &old)?;
-        let mut new = Cow::Borrowed(was.now());
+        let (mut new, mut is_whole) = (Cow::Borrowed(was.now()), true);
         for copy in schema.copies {
             let source = copy::source(&*new, copy)?;
             let row = source.as_ref().and_then(|source| self.source_row(&new, source));
             if copy::follows(copy, row.as_deref()) {
                 copy::fill(new.to_mut(), copy, row.as_deref())?;
+            } else {
+                is_whole &= copy.optional || copy::check_kept(&new, copy, source.as_ref()).is_ok();
             }
         }
-        if new.fields == was.now().fields {
+        if new.fields == was.now().fields || (was.is_older() && !is_whole) {
             return Ok(Planned { after: Some(old.head.properties), ..Planned::default() });
         }
         let sequence = next_sequence(&old.head.properties, self.context.now);

@@ -358,6 +358,17 @@ pub(crate) fn expand(image: &Image, row: &mut Properties) -> Result<()> {
     Ok(())
 }
 
+/// Leaves on a row that stays of an older version what its own program shows older ones: a frozen struct does not tell that.
+pub(crate) fn keep_shown(schema: &'static EntitySchema, stored: &Properties, row: &mut Properties) {
+    for (name, value) in stored {
+        let text = name.as_str();
+        let is_shown = text == system::READABLE_BY || (!schema.downgrades() && is_former(schema, text));
+        if is_shown && row.get(text).is_none() {
+            row.set(name.clone(), value);
+        }
+    }
+}
+
 /// The versions after `older`, whose properties stand on a row before its own; or are absent there.
 fn newer_than(schema: &'static EntitySchema, older: &EntitySchema) -> impl Iterator<Item = &'static EntitySchema> {
     let version = older.version;

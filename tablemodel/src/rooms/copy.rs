@@ -5,6 +5,7 @@
 use tablemodel_store::{DateTime, Properties, Row, RowKey, ValueRef, limits, size};
 
 use crate::{
+    entity::FieldError,
     error::{Error, ErrorKind, Result},
     key::{Part, Template},
     plan::{
@@ -270,6 +271,29 @@ pub(crate) fn is_filled(image: &Image, copy: &CopySchema) -> bool {
 
 fn clear(image: &mut Image, copy: &CopySchema) {
     image.fields.retain(|name| !copy.holds(name));
+}
+
+/// What is wrong with the copy as it is stored: it must be there and is not, or is of a form that is not read. An `Option` is none then.
+pub(crate) fn misread(image: &Image, copy: &CopySchema) -> Option<FieldError> {
+    (copy.reads)(&image.fields, copy.property).err()
+}
+
+/// That a copy which must be there says something, where no source fills it.
+pub(crate) fn check_filled(image: &Image, copy: &CopySchema, source: Option<&Source>) -> Result<()> {
+    if is_filled(image, copy) { Ok(()) } else { Err(missing(image, copy, source)) }
+}
+
+/// The same, and that what it says can be read: an older version may have taken it in another form.
+pub(crate) fn check_kept(image: &Image, copy: &CopySchema, source: Option<&Source>) -> Result<()> {
+    check_filled(image, copy, source)?;
+    let Some(error) = misread(image, copy) else { return Ok(()) };
+    let (name, of) = (copy.name, copy.source_type);
+    let detail = format!(
+        "copy `{name}`: what is kept of a {of} that is gone cannot be read ({}): insert that once more, name another, or make the \
+         field an `Option`",
+        error.error
+    );
+    Err(Error::corrupt(detail).of(image.schema.entity_type).at_key(image.key.clone()).caused_by(error))
 }
 
 /// That a copy which must have a source has one.

@@ -27,33 +27,33 @@ impl Versioned {
         let (Self(_, own), Self(_, its)) = (self, other);
         let is_kept_alike = match (&own.elsewhere, &its.elsewhere) {
             (None, None) => true,
-            (Some(a), Some(b)) => a.table == b.table && self.is_keyed_as(&a.partition, other, &b.partition),
+            (Some(a), Some(b)) => a.table == b.table && self.is_keyed_as(&a.partition, &b.partition),
             _ => false,
         };
         let are_there_alike = holds_as((self.0, own.when), (other.0, its.when));
         let are_many_alike = match (own.each, its.each) {
             (None, None) => true,
-            (Some(a), Some(b)) => self.is_named_as(a.property, other, b.property),
+            (Some(a), Some(b)) => self.is_named_as(a.property, b.property),
             _ => false,
         };
         own.unique == its.unique
             && is_kept_alike
             && are_there_alike
             && are_many_alike
-            && self.is_keyed_as(&own.row, other, &its.row)
+            && self.is_keyed_as(&own.row, &its.row)
     }
 
-    fn is_keyed_as(self, own: &Template, other: Self, its: &Template) -> bool {
+    fn is_keyed_as(self, own: &Template, its: &Template) -> bool {
         let is_part_as = |own: &Part, its: &Part| {
             // Where the older had no row without a value, the newer has one.
             let is_there_alike = own.optional || !its.optional;
-            is_there_alike && self.is_named_as(own.property, other, its.property)
+            is_there_alike && self.is_named_as(own.property, its.property)
         };
         same_key(own, its) && parts(own).zip(parts(its)).all(|(own, its)| is_part_as(own, its))
     }
 
-    fn is_named_as(self, own: &str, other: Self, its: &str) -> bool {
-        is_named_as((self.0, own), (other.0, its))
+    fn is_named_as(self, own: &str, its: &str) -> bool {
+        is_named_as((self.0, own), its)
     }
 }
 
@@ -71,11 +71,11 @@ impl Adding {
         };
         let are_values_alike = match (value(own.function), value(its.function)) {
             (None, None) => true,
-            (Some(a), Some(b)) => is_named_as((schema, a), (older, b)),
+            (Some(a), Some(b)) => is_named_as((schema, a), b),
             _ => false,
         };
         let is_target_told_alike = |(theirs, field): &(&'static str, &'static str)| {
-            its.key.iter().any(|(other, its)| other == theirs && is_named_as((schema, field), (older, its)))
+            its.key.iter().any(|(other, its)| other == theirs && is_named_as((schema, field), its))
         };
         own.function.is_as(its.function)
             && are_values_alike
@@ -93,7 +93,7 @@ fn holds_as((schema, own): Of<Option<When>>, (older, its): Of<Option<When>>) -> 
         (None, None) => true,
         (Some(a), Some(b)) => {
             a.negated == b.negated
-                && is_named_as((schema, a.property), (older, b.property))
+                && is_named_as((schema, a.property), b.property)
                 && answers_as(schema.property(a.property), older.property(b.property))
         }
         _ => false,
@@ -107,24 +107,10 @@ fn answers_as(own: Option<&PropertySchema>, its: Option<&PropertySchema>) -> boo
     is_flag(own) == is_flag(its) && (own.nullable || !its.nullable)
 }
 
-/// Whether it is the same property: by its name, or renamed, where that is plain.
-fn is_named_as((schema, own): Of<&str>, (older, its): Of<&str>) -> bool {
-    own == its || schema.property(own).is_some_and(|property| is_renamed((schema, property), (older, its)))
-}
-
-/// Whether the user says so, or nothing else of its kind is new, and nothing else gone. Of two that are, either may be the other.
-fn is_renamed((schema, own): Of<&PropertySchema>, (older, its): Of<&str>) -> bool {
-    let is_told = own.was == Some(its);
-    let is_only_one = || only_in(schema, older, own) == Some(own.property) && only_in(older, schema, own) == Some(its);
-    is_told || is_only_one()
-}
-
-/// The property of this kind that one version has and the other lacks, if there is just one.
-fn only_in(one: &'static EntitySchema, other: &'static EntitySchema, kind: &PropertySchema) -> Option<&'static str> {
-    let is_kind = |of: &&PropertySchema| of.edm == kind.edm && of.codec == kind.codec;
-    let mut found = one.properties().filter(is_kind).filter(|of| other.property(of.property).is_none());
-    let first = found.next()?;
-    found.next().is_none().then_some(first.property)
+/// Whether it is the same property: by its name, or since the user says what it was called. None is taken for another otherwise, also
+/// where but one has gone and but one has come: its values may mean another thing.
+fn is_named_as((schema, own): Of<&str>, its: &str) -> bool {
+    own == its || schema.property(own).is_some_and(|property| property.was == Some(its))
 }
 
 fn parts(template: &Template) -> impl Iterator<Item = &Part> {

@@ -8,10 +8,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use tablemodel_store::{Value, ValueRef};
+use tablemodel_store::{Properties, Value, ValueRef};
 
 use super::{COPIED_SEQUENCE, EntitySchema};
-use crate::{key::Template, property::ValueError};
+use crate::{entity::FieldError, key::Template, property::ValueError};
 
 /// A count, a sum, or the least or greatest value over entities, kept in a property of another entity.
 #[derive(Debug)]
@@ -101,7 +101,13 @@ pub struct CopySchema {
     pub optional: bool,
     /// What becomes of the copy when its source is deleted.
     pub on_delete: OnDelete,
+    /// Tells whether it can be read from the fields of its holder, by its stored name. For generated code.
+    #[doc(hidden)]
+    pub reads: ReadsCopy,
 }
+
+/// What is wrong with a copy that is stored under this name.
+pub(crate) type ReadsCopy = fn(&Properties, &'static str) -> Result<(), FieldError>;
 
 /// One field of a source's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

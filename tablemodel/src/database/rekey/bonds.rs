@@ -27,8 +27,7 @@ impl Database {
             };
             match row.filter(|row| is_primary((copy.source)(), row)) {
                 Some(row) => copy::fill(to, copy, Some(&row))?,
-                None if copy::is_filled(to, copy) => {} // kept of a source that is gone
-                None => return Err(copy::missing(to, copy, source.as_ref())),
+                None => copy::check_kept(to, copy, source.as_ref())?,
             }
         }
         Ok(())

@@ -27,14 +27,11 @@ use crate::{
     plan::{
         change::{check_told, is_primary},
         entries::{places, wants},
-        image::Image,
         part::Torn,
-        shadow,
-        states::IndexState,
-        system,
+        shadow, system,
     },
     rooms::{copy, rekey::is_reserved, unique},
-    schema::{CopySchema, EntitySchema},
+    schema::EntitySchema,
 };
 
 /// Rows of other partitions read at the same time.
@@ -253,55 +250,6 @@ impl Database {
         Ok(Some(is_wanted))
     }
 
-    /// The copies that an entity has: that they say what their sources do. A source that is gone leaves a copy that is kept.
-    /// One that is not built yet may say anything, unless what is being written is checked too.
-    async fn check_copies(&self, holder: &Image, sequence: i64, strict: bool) -> Result<Option<Violation>> {
-        let setting = &self.registered(holder.schema)?.setting;
-        let least = if strict { IndexState::WriteOnly } else { IndexState::Readable };
-        for (at, copy) in holder.schema.copies.iter().enumerate() {
-            if setting.of(holder.schema.indexes.len() + at) < least {
-                continue;
-            }
-            // While it is built, what has none is told by the migration.
-            let is_unfilled = setting.copies(holder.schema, at) && !copy.optional && !copy::is_filled(holder, copy);
-            let Some(source) = copy::source(holder, copy)? else {
-                match is_unfilled {
-                    true => return Ok(Some(unfilled(holder, copy))),
-                    false => continue,
-                }
-            };
-            let row = self.get_row(&self.table_name(source.schema.table), &source.key).await?;
-            if row.as_ref().is_some_and(|row| check_told(source.schema, row).is_err()) {
-                continue; // reported where it stands
-            }
-            let of_source = row.clone().filter(|row| is_primary(source.schema, row));
-            if is_unfilled && of_source.is_none() {
-                return Ok(Some(unfilled(holder, copy)));
-            }
-            if of_source.is_some_and(|row| readable(source.schema, &row.into()).is_err()) {
-                continue; // reported where it stands
-            }
-            let is_stale = match copy::is_stale(holder, copy, row.as_ref()) {
-                Err(error) if crate::upgrade::asks(&error) => continue, // it is written as new before it is copied
-                other => other?,
-            };
-            if !is_stale
-                || self.is_pending(source.schema, &source.key).await?
-                || self.is_pending(holder.schema, &holder.key).await?
-            {
-                continue;
-            }
-            return Ok(Some(Violation {
-                table: holder.schema.table.to_owned(),
-                key: holder.key.clone(),
-                kind: ViolationKind::Stale,
-                detail: format!("its copy `{}` is not what the {} at {} says", copy.name, copy.source_type, source.key),
-                mend: Mend::Recopy(holder.schema.entity_type, holder.key.clone(), sequence),
-            }));
-        }
-        Ok(None)
-    }
-
     /// A tombstone of an entity: something must be left to sweep it.
     async fn check_dead(&self, schema: &'static EntitySchema, row: &Row) -> Result<Option<Violation>> {
         if self.is_atomic() && !self.registered(schema)?.setting.copied.is_empty() {
@@ -325,19 +273,5 @@ impl Database {
         let range = KeyRange::rows(row.key.partition.clone(), references);
         let page = self.query_page(&Query::new(self.table_name(schema.table), range)).await?;
         Ok(page.continuation.is_some() || page.rows.iter().any(|row| !system::is_dead(&row.properties)))
-    }
-}
-
-/// That a copy which must be says nothing, and there is no source that would fill it: the entity cannot be read.
-fn unfilled(holder: &Image, copy: &CopySchema) -> Violation {
-    Violation {
-        table: holder.schema.table.to_owned(),
-        key: holder.key.clone(),
-        kind: ViolationKind::Corrupt,
-        detail: format!(
-            "it must have its copy `{}`, which is empty, and its {} is not there",
-            copy.name, copy.source_type
-        ),
-        mend: Mend::No,
     }
 }

@@ -6,6 +6,7 @@
 
 mod age;
 mod check;
+mod copies;
 mod count;
 mod elsewhere;
 mod mend;

@@ -10,6 +10,7 @@ mod newer;
 mod patched;
 mod reads;
 mod repairs;
+mod shown;
 mod totals;
 mod writes;
 

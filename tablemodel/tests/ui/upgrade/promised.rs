@@ -113,4 +113,86 @@ impl Downgrade<Numbered> for Torn {
     }
 }
 
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Long", frozen, partition = "{p}", row = "{id}")]
+struct LongV1 {
+    p: String,
+    id: u32,
+    #[table(chunked)]
+    notes: String,
+    summary: Option<String>,
+}
+
+/// The older version knows of chunks, and finds none of this one's summary.
+#[derive(TableEntity)]
+#[table(name = "Things", version = 2, previous = LongV1, readable_by = 1, partition = "{p}", row = "{id}")]
+struct Long {
+    p: String,
+    id: u32,
+    #[table(chunked)]
+    notes: String,
+    #[table(chunked)]
+    summary: Option<String>,
+}
+upgrade!(LongV1 => Long);
+
+#[derive(TableEntity)]
+#[table(name = "Items", partition = "{p}", row = "{id}")]
+struct Item {
+    p: String,
+    id: u32,
+    name: String,
+    price: u32,
+}
+
+#[derive(Projection)]
+#[table(of = Item)]
+struct Card {
+    name: String,
+    price: u32,
+}
+
+#[derive(Projection)]
+#[table(of = Item)]
+struct Name {
+    name: String,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Order", partition = "{p}", row = "{id}")]
+struct OrderV1 {
+    p: String,
+    id: u32,
+    #[table(copy_of(Item, key(p = p, id = id)))]
+    item: Card,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Order", version = 2, previous = OrderV1, readable_by = 1, partition = "{p}", row = "{id}")]
+struct Dropped {
+    p: String,
+    id: u32,
+}
+upgrade!(OrderV1 => Dropped);
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Order", version = 2, previous = OrderV1, readable_by = 1, partition = "{p}", row = "{id}")]
+struct Fewer {
+    p: String,
+    id: u32,
+    #[table(copy_of(Item, key(p = p, id = id)))]
+    item: Name,
+}
+upgrade!(OrderV1 => Fewer);
+
+#[derive(TableEntity)]
+#[table(name = "Things", entity_type = "Order", version = 2, previous = OrderV1, readable_by = 1, partition = "{p}", row = "{id}")]
+struct Optional {
+    p: String,
+    id: u32,
+    #[table(copy_of(Item, key(p = p, id = id)))]
+    item: Option<Card>,
+}
+upgrade!(OrderV1 => Optional);
+
 fn main() {}
