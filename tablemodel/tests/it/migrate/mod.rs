@@ -21,6 +21,7 @@ mod narrowed;
 mod recopied;
 mod recounted;
 mod redefined;
+mod renewed;
 mod replaced;
 mod resharded;
 mod rewrites;
