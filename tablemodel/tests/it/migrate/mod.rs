@@ -18,6 +18,7 @@ mod layouts;
 mod leases;
 mod many;
 mod narrowed;
+mod noticed;
 mod recopied;
 mod recounted;
 mod redefined;
