@@ -367,7 +367,7 @@ impl Database {
         let since = self.since();
         let intent = Intent::read(&row)?;
         let registered = self.registered(schema)?;
-        if self.is_atomic() && registered.leaves(&intent) {
+        if self.is_atomic() && self.leaves(&registered, &intent) {
             return Err(left(schema, key));
         }
         let outgoing =
