@@ -132,6 +132,7 @@ impl Database {
                 self.check_held(since)?;
             }
             self.hold_lease().await?;
+            self.give_notice().await?; // also where nobody has leases: the target is written
             run.wait_where_crowded(&batches).await;
             let mut met = None;
             match self.commit_planned(states, &batches, attempt, Haste::Now).await {

@@ -126,9 +126,23 @@ impl Database {
     }
 
     async fn keep_lease(&self) -> Result<()> {
-        let is_due = self.is_leased() && self.0.lease.is_due(&*self.environment().clock, self.0.registry.enter().epoch);
         // Boxed: the futures of writes stay small.
-        if is_due { Box::pin(self.renew_lease()).await } else { Ok(()) }
+        if self.is_lease_due() { Box::pin(self.renew_lease()).await } else { Ok(()) }
+    }
+
+    /// Whether the lease is to be refreshed: also where nothing may be committed that is planned on what is known now. Whoever let that lapse
+    /// may have been dropped before it was read anew.
+    fn is_lease_due(&self) -> bool {
+        if !self.is_leased() {
+            return false;
+        }
+        let states = self.0.registry.enter();
+        states.is_lapsed() || self.0.lease.is_due(&*self.environment().clock, states.epoch)
+    }
+
+    /// Whether the lease holds now, and has since these states were read.
+    fn has_held(&self, states: &Generation) -> bool {
+        self.0.lease.is_held(&*self.environment().clock) && !states.is_lapsed()
     }
 
     /// The same, for those who go on without it.
@@ -140,8 +154,7 @@ impl Database {
 
     /// That the lease holds now, and has since a write was planned on these states.
     pub(super) fn check_lease(&self, states: &Generation) -> std::result::Result<(), StoreError> {
-        let is_held = || self.0.lease.is_held(&*self.environment().clock) && !states.is_lapsed();
-        if !self.is_leased() || is_held() {
+        if !self.is_leased() || self.has_held(states) {
             return Ok(());
         }
         let detail = "this program's lease is over, and the states of indexes may have moved on";
@@ -151,8 +164,14 @@ impl Database {
     async fn renew_lease(&self) -> Result<()> {
         let since = self.environment().clock.monotonic();
         self.0.lease.times().tried = Some(since);
-        let Err(error) = self.refresh_lease(since).await else { return Ok(()) };
-        if self.0.lease.is_held(&*self.environment().clock) {
+        let error = loop {
+            match self.refresh_lease(since).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => {} // another handle has ended it meanwhile
+                Err(error) => break error,
+            }
+        };
+        if self.has_held(&self.0.registry.enter()) {
             tracing::warn!(%error, "the lease of this program could not be refreshed; it is tried again");
             return Ok(());
         }
@@ -163,13 +182,16 @@ impl Database {
         Err(Error::new(ErrorKind::LeaseExpired, detail).caused_by(error))
     }
 
-    /// The lease is written before the states are read: whoever moves them on has seen it, or they are read as moved.
-    async fn refresh_lease(&self, since: Duration) -> Result<()> {
+    /// The lease is written before the states are read: whoever moves them on has seen it, or they are read as moved. `false`: it was ended
+    /// meanwhile, and another is to be taken.
+    async fn refresh_lease(&self, since: Duration) -> Result<bool> {
         let (lease, registry) = (&self.0.lease, &self.0.registry);
-        let (told_at, looked) = (self.environment().clock.now(), self.since());
-        let lapsed = !lease.is_held(&*self.environment().clock);
-        let told = if lapsed { 0 } else { registry.oldest() };
-        self.write_lease(told).await?;
+        let (told_at, looked, id) = (self.environment().clock.now(), self.since(), self.instance());
+        let has_held = self.has_held(&registry.enter());
+        let told = if has_held { registry.oldest() } else { 0 };
+        self.write_lease(&id, told).await?;
+        // What another task has read by now, after its own lease, has not lapsed.
+        let lapsed = !has_held && !self.has_held(&registry.enter());
         if lapsed {
             registry.lapse();
             registry.notice.renew();
@@ -179,16 +201,20 @@ impl Database {
         }
         let refreshed = |reported| {
             let mut times = lease.times();
-            (times.refreshed, times.looked, times.reported) = (Some(since), Some(looked), reported);
-            times.told = Some(told_at);
+            let is_same = times.id.as_ref() == Some(&id);
+            if is_same {
+                (times.refreshed, times.looked, times.reported) = (Some(since), Some(looked), reported);
+                times.told = Some(told_at);
+            }
+            is_same || !self.is_leased()
         };
-        refreshed(told);
+        let is_same = refreshed(told);
         let known = registry.oldest();
-        if known != told {
-            self.write_lease(known).await?;
-            refreshed(known);
+        if !is_same || known == told {
+            return Ok(is_same);
         }
-        Ok(())
+        self.write_lease(&id, known).await?;
+        Ok(refreshed(known))
     }
 
     /// Whether the states may have moved on for long: a program that only reads has no lease.
@@ -212,7 +238,7 @@ impl Database {
         Ok(row.as_ref().map_or(0, epoch_of))
     }
 
-    async fn write_lease(&self, epoch: i64) -> Result<()> {
+    async fn write_lease(&self, id: &str, epoch: i64) -> Result<()> {
         let names = |schema: &'static EntitySchema| followers(schema).chain(rewrites::known(schema));
         let model = self.model();
         let indexes = model
@@ -225,7 +251,7 @@ impl Database {
         properties.insert("Epoch", epoch);
         properties.insert(NAME, self.0.program.clone());
         properties.insert("Knows", Json::from(indexes.collect::<Vec<_>>()).to_string());
-        let row = format!("{INSTANCE}{}", self.instance());
+        let row = format!("{INSTANCE}{id}");
         let batches = [Batch::new(self.registry_table(), PARTITION).with(row, Action::InsertOrReplace(properties))];
         match self.commit_unleased(&batches, 0).await {
             Err(error) if is_transient(&error) => Ok(self.commit_unleased(&batches, 1).await.map(drop)?),

@@ -241,7 +241,7 @@ impl Database {
         self.hold_lease().await?;
         let states = self.0.registry.enter();
         let registered = self.registered(outgoing.schema)?;
-        if registered.leaves(&outgoing.intent) {
+        if self.leaves(&registered, &outgoing.intent) {
             let mut own = outgoing.clone();
             own.intent.entries.retain(|entry| !registered.beyond.contains(&entry.index));
             return self.bring(&own, &states).await.map(|_| false);

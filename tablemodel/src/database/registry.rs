@@ -28,6 +28,8 @@ use crate::{
     database::{
         Database,
         calls::{ATTEMPTS, is_transient},
+        leases::INSTANCE,
+        outbox::is_race,
         rewrites,
     },
     error::{Error, ErrorKind, Result},
@@ -59,7 +61,8 @@ impl Database {
         let looked = self.since();
         let look = self.0.registry.look();
         let rows = self.registry_rows().await?;
-        let mut known = Known { model: moved::model(self.0.model, &rows), look, ..Known::default() };
+        let recorded = rows.keys().filter_map(|key| key.strip_prefix(ENTITY)).map(str::to_owned).collect();
+        let mut known = Known { model: moved::model(self.0.model, &rows), recorded, look, ..Known::default() };
         for (schema, listed) in known.model.iter().copied().zip(self.0.model.iter().copied()) {
             let name = schema.entity_type;
             if !rows.contains_key(&entity_row(schema)) {
@@ -98,14 +101,17 @@ impl Database {
             if let Some(closed) = shut(schema, &rows)? {
                 return Err(closed.error(schema));
             }
-            let batch = missing(&self.registry_table(), schema, &rows, now)?;
+            let mut batch = missing(&self.registry_table(), schema, &rows, now)?;
             if batch.operations.is_empty() {
                 return Ok(());
+            }
+            if is_to_be_told(schema, &rows) {
+                batch.operations.push(next_epoch(&rows, now));
             }
             match self.commit_unleased(&[batch], attempt).await {
                 Ok(_) => return Ok(()),
                 // Another program registered it at the same moment, or a reply was lost: look again.
-                Err(error) if error.kind() == StoreErrorKind::RowExists => {}
+                Err(error) if is_race(error.kind()) => {}
                 Err(error) if is_transient(&error) => self.pause(attempt).await,
                 Err(error) => return Err(Error::from(error).of(schema.entity_type)),
             }
@@ -263,27 +269,33 @@ pub(super) fn place_of(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix('~')?.split_once('.')
 }
 
-/// The states of what programs keep that this one's model does not name, each with its name.
+/// The states of what programs keep that this one's model does not name, each with the names of its entity and its own.
 fn kept_beyond<'r>(
     model: &[&'static EntitySchema],
     rows: &'r HashMap<String, Row>,
-) -> impl Iterator<Item = (&'r str, &'r Row)> {
+) -> impl Iterator<Item = (&'r str, &'r str, &'r Row)> {
     rows.iter().filter_map(move |(key, row)| {
         let (entity, name) = key.strip_prefix(INDEX)?.split_once('|')?;
         let own = model.iter().find(|schema| schema.entity_type == entity);
         let is_named = own.is_some_and(|schema| followers(schema).any(|own| own == name));
-        (!is_named && !matches!(state(row), Ok(IndexState::Absent))).then_some((name, row))
+        (!is_named && !matches!(state(row), Ok(IndexState::Absent))).then_some((entity, name, row))
     })
 }
 
-/// Whether programs keep a copy, which this one's model does not name, of an entity in its table.
-fn copied_beyond(model: &[&'static EntitySchema], source: &'static EntitySchema, rows: &HashMap<String, Row>) -> bool {
-    let is_copy = |name: &str| {
-        let is_other = place_of(name).is_some() || rewrites::version(name).is_some() || is_move(name);
-        name.starts_with('~') && !is_other
-    };
+/// The copies, as outbox rows name them, that programs keep of entities in the table of this one, and that no version of the model's entities
+/// names.
+fn copied_beyond(
+    model: &[&'static EntitySchema],
+    source: &'static EntitySchema,
+    rows: &HashMap<String, Row>,
+) -> Vec<String> {
     let is_here = |row: &Row| matches!(row.properties.get("Table"), Some(ValueRef::String(table)) if table.eq_ignore_ascii_case(source.table));
-    kept_beyond(model, rows).any(|(name, row)| is_copy(name) && is_here(row))
+    let was_named = |entity: &str, name: &str| {
+        let mut versions = model.iter().filter(|schema| schema.entity_type == entity).flat_map(|own| own.ancestors());
+        versions.any(|older| followers(older).any(|known| known == name))
+    };
+    let beyond = kept_beyond(model, rows).filter(|&(entity, name, row)| is_here(row) && !was_named(entity, name));
+    beyond.map(|(entity, name, _)| format!("{entity}|{name}")).collect()
 }
 
 /// The properties of the entity in which programs count that have an aggregate which this one's model does not name.
@@ -292,8 +304,14 @@ fn counted_beyond(
     target: &'static EntitySchema,
     rows: &HashMap<String, Row>,
 ) -> Vec<String> {
-    let places = kept_beyond(model, rows).filter_map(|(name, _)| place_of(name));
+    let places = kept_beyond(model, rows).filter_map(|(_, name, _)| place_of(name));
     places.filter(|(entity, _)| *entity == target.entity_type).map(|(_, property)| property.to_owned()).collect()
+}
+
+/// Whether programs that run learn of the entity before it is there: it is new to a store that is in use, and counts in entities of theirs.
+fn is_to_be_told(schema: &EntitySchema, rows: &HashMap<String, Row>) -> bool {
+    let is_new = !rows.contains_key(&entity_row(schema));
+    is_new && !schema.aggregates.is_empty() && rows.keys().any(|key| key.starts_with(INSTANCE))
 }
 
 /// The rows that are not there yet. The indexes of an entity that is new to the store are complete from the start,

@@ -66,6 +66,7 @@ impl Database {
         self.hold_lease().await?;
         let _states = self.0.registry.enter(); // held until the move is over
         let registered = self.writable(E::SCHEMA).await?;
+        self.give_notice().await?; // also where nobody has leases
         let (old, mut to) = (entity.rows().clone(), Image::of::<E>(entity)?);
         let was = Old::of(E::SCHEMA, &old)?;
         to = to.keeping_unknown(&was.now().fields).into_owned();

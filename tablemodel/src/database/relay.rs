@@ -306,11 +306,10 @@ impl Relay {
     /// where the entity is none of this program's any more: it has moved.
     fn is_beyond(&self, schema: &'static EntitySchema, row: &Row) -> Option<bool> {
         let registered = self.db.registered(schema).ok()?;
-        let is_any = !registered.beyond.is_empty() || registered.coming.is_some() || registered.copied_beyond;
-        if !is_any || row.key.row.starts_with(INTENT) {
+        if row.key.row.starts_with(INTENT) {
             return Some(false);
         }
-        Some(Intent::read(row).is_ok_and(|intent| registered.leaves(&intent)))
+        Some(Intent::read(row).is_ok_and(|intent| self.db.leaves(&registered, &intent)))
     }
 
     fn schema_of(&self, table: &str, row: &Row) -> Option<&'static EntitySchema> {

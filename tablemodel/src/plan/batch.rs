@@ -231,7 +231,7 @@ impl BatchPlan {
         let away = planned.away.into_iter().map(|row| BatchAway { row, change: number, schema });
         match later {
             Some(later) => {
-                self.defer(later, away.collect(), &planned.copied, (number, schema, partition, owner), known, context)?
+                self.defer(later, away.collect(), planned.copied, (number, schema, partition, owner), known, context)?
             }
             None => self.away.extend(away),
         }

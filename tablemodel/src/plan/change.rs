@@ -321,7 +321,7 @@ impl Planner<'_> {
             let is_kept = old.schema.version == new.schema.version && old.key == new.key;
             is_kept && !copy::differs(&self.setting.copied, &old.fields, &new.fields)
         });
-        let copied = self.copied(&new.key, sequence).filter(|_| !is_same).into_iter().collect();
+        let copied = (!is_same).then(|| self.copied(&new.key, sequence)).flatten().into_iter().collect();
         let after = Some(properties);
         Ok(Planned { rows, away, lists, copied, after, parts, staged, swept, ..Planned::default() })
     }

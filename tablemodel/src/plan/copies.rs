@@ -13,6 +13,7 @@ use crate::{
         entries::Away,
         image::Image,
         known::Known,
+        outbox::Intent,
         shape,
         states::Setting,
         system,
@@ -107,9 +108,10 @@ pub(super) fn is_patched(
 }
 
 impl Planner<'_> {
-    /// The entity, if others may copy it.
-    pub(super) fn copied(&self, key: &RowKey, sequence: i64) -> Option<(String, i64)> {
-        (!self.setting.copied.is_empty()).then(|| (key.row.clone(), sequence))
+    /// That those who copy the entity may have to follow later, if others may copy it.
+    pub(super) fn copied(&self, key: &RowKey, sequence: i64) -> Option<Intent> {
+        let Setting { deferred, copied, .. } = self.setting;
+        (*deferred && !copied.is_empty()).then(|| Intent::copied(key.row.clone(), sequence, copied))
     }
 
     /// Fills the copies of the new image: from their sources, or as they were where nothing about them changed. Gives the

@@ -18,6 +18,7 @@ use crate::{
         entries::{Away, Entry},
         image::Image,
         shadow::{self, ShadowRows},
+        states::CopiedBy,
         system::{self, RowKind},
     },
     schema::{AggregateSchema, EntitySchema, IndexSchema},
@@ -35,6 +36,8 @@ pub(crate) const OUTBOX: &str = "~~out|";
 const ENTRIES: &str = "_entries";
 /// Whether copies of the entity may have to follow.
 const COPIED: &str = "_copied";
+/// Which those are.
+const COPIED_BY: &str = "_copied_by";
 /// Whether the entity's own copies are to be looked at again.
 const COPIES: &str = "_copies";
 /// How often delivery failed.
@@ -181,24 +184,20 @@ pub(crate) struct Intent {
     pub(crate) entries: Vec<AwayKey>,
     /// Whether copies of the entity, wherever they are, may have to follow.
     pub(crate) copied: bool,
+    /// Those that the program has which wrote it, each as [`CopiedBy::name`] says; none where it did not tell.
+    pub(crate) copied_by: Vec<String>,
     /// Whether a source of the entity's own copies may have changed while it was written.
     pub(crate) copies: bool,
 }
 
-/// The intents of a change: one for each entity that it leaves or takes away. `copied` are those whose copies may have to
-/// follow, with their sequence numbers.
+/// The intents of a change: one for each entity that it leaves or takes away. Begins with those of entities whose copies may have to
+/// follow.
 pub(crate) fn intents<'r>(
     schema: &'static EntitySchema,
     rows: impl Iterator<Item = &'r AwayRow>,
-    copied: &[(String, i64)],
+    copied: Vec<Intent>,
 ) -> Vec<Intent> {
-    let first = |(owner, sequence): &(String, i64)| Intent {
-        owner: owner.clone(),
-        sequence: *sequence,
-        copied: true,
-        ..Intent::default()
-    };
-    let mut intents: Vec<Intent> = copied.iter().map(first).collect();
+    let mut intents = copied;
     for row in rows {
         let entry = AwayKey::of(schema, row);
         match intents.iter_mut().find(|intent| intent.owner == row.owner) {
@@ -240,6 +239,12 @@ pub(crate) fn check_keys(schema: &EntitySchema, (partition, row): (&str, &str), 
 }
 
 impl Intent {
+    /// That these copies of the entity may have to follow.
+    pub(crate) fn copied(owner: String, sequence: i64, by: &[CopiedBy]) -> Self {
+        let copied_by = by.iter().map(CopiedBy::name).collect();
+        Self { owner, sequence, copied: true, copied_by, ..Self::default() }
+    }
+
     /// The row key of its outbox row.
     pub(crate) fn row(&self) -> String {
         format!("{OUTBOX}{}|{:020}", self.owner, self.sequence)
@@ -261,19 +266,28 @@ impl Intent {
         for (_, name) in [(self.copied, COPIED), (self.copies, COPIES)].into_iter().filter(|(is_set, _)| *is_set) {
             properties.insert(PropertyName::from_static(name), true);
         }
+        if !self.copied_by.is_empty() {
+            let names = Json::from(self.copied_by.clone()).to_string();
+            properties.insert(PropertyName::from_static(COPIED_BY), names);
+        }
         properties
     }
 
     /// The intent of an outbox row.
     pub(crate) fn read(row: &Row) -> Result<Self> {
-        match (named::read(&row.properties), system::owner_row(&row.properties)) {
-            (Some(mut entries), Some(owner)) => {
+        let copied_by = match row.properties.get(COPIED_BY) {
+            None => Some(Vec::new()),
+            Some(ValueRef::String(names)) => serde_json::from_str(names).ok(),
+            Some(_) => None,
+        };
+        match (named::read(&row.properties), system::owner_row(&row.properties), copied_by) {
+            (Some(mut entries), Some(owner), Some(copied_by)) => {
                 if let RowKind::Derived { version, .. } = system::kind(&row.properties) {
                     entries.iter_mut().for_each(|entry| entry.version = version);
                 }
                 let is_set = |name| matches!(row.properties.get(name), Some(ValueRef::Boolean(true)));
                 let (owner, sequence) = (owner.to_owned(), system::sequence(&row.properties));
-                Ok(Self { owner, sequence, entries, copied: is_set(COPIED), copies: is_set(COPIES) })
+                Ok(Self { owner, sequence, entries, copied: is_set(COPIED), copied_by, copies: is_set(COPIES) })
             }
             _ => Err(Error::corrupt("an outbox row cannot be read").at_key(row.key.clone())),
         }

@@ -65,7 +65,7 @@ impl Planner<'_> {
             false => Action::Merge(changed, condition),
         };
         let is_patched = is_patched(schema, &row, &sets.into_iter().collect::<Vec<_>>(), self.setting);
-        let copied = self.copied(key, system::sequence(&after)).filter(|_| is_patched).into_iter().collect();
+        let copied = is_patched.then(|| self.copied(key, system::sequence(&after))).flatten().into_iter().collect();
         let rows = vec![PlannedRow { row: key.row.clone(), action, role: Role::Primary }];
         Ok(Planned { rows, copied, after: Some(after), ..Planned::default() })
     }

@@ -77,6 +77,11 @@ pub(crate) struct CopiedBy {
 }
 
 impl CopiedBy {
+    /// What the copy is called among those that entities have: as the row of its state, after what all of these begin with.
+    pub(crate) fn name(&self) -> String {
+        format!("{}|~{}", self.holder.entity_type, self.copy.name)
+    }
+
     /// Whether back-references of this kind, `~card` of an entity, are of the copy.
     pub(crate) fn is_named(&self, entity: &str, name: &str) -> bool {
         self.holder.entity_type == entity && name.strip_prefix('~') == Some(self.copy.name)

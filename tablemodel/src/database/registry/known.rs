@@ -76,6 +76,8 @@ pub(super) struct Known {
     pub(super) entities: BTreeMap<&'static str, Arc<Registered>>,
     /// Forms that entities move to, or have moved to: to be read, or neither read nor written.
     pub(super) others: BTreeMap<&'static str, Other>,
+    /// Every entity that the store has, those of other models too.
+    pub(super) recorded: BTreeSet<String>,
     pub(super) generation: Arc<Generation>,
     /// Those before it that something may still be planned on.
     pub(super) earlier: Vec<Weak<Generation>>,
@@ -135,6 +137,11 @@ impl Registry {
         known.entities.values().any(|kept| !kept.lacked.is_empty())
     }
 
+    /// Whether the store has an entity of this name, of whatever model.
+    pub(super) fn has(&self, entity: &str) -> bool {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).recorded.contains(entity)
+    }
+
     /// The states as they are now, to be held while a write is planned and made.
     pub(in crate::database) fn enter(&self) -> Arc<Generation> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).generation.clone()
@@ -161,8 +168,9 @@ impl Registry {
         let lapsed = AtomicBool::new(own.generation.is_lapsed());
         let generation = Arc::new(Generation { epoch: own.generation.epoch, lapsed });
         let (model, entities, others) = (own.model.clone(), own.entities.clone(), own.others.clone());
+        let recorded = own.recorded.clone();
         Self {
-            known: RwLock::new(Known { model, entities, others, generation, ..Known::default() }),
+            known: RwLock::new(Known { model, entities, others, recorded, generation, ..Known::default() }),
             looks: AtomicU64::default(),
             notice: self.notice.forked(),
         }
@@ -187,6 +195,7 @@ impl Registry {
         }
         (known.look, known.begun) = (next.look, self.looks.load(Ordering::SeqCst));
         (known.model, known.entities, known.others) = (next.model, next.entities, next.others);
+        known.recorded = next.recorded;
         if known.generation.epoch != epoch || known.generation.is_lapsed() {
             let next = Arc::new(Generation { epoch, lapsed: AtomicBool::new(false) });
             let last = std::mem::replace(&mut known.generation, next);

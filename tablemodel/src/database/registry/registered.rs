@@ -42,8 +42,8 @@ pub(crate) struct Registered {
     pub(crate) lacked: Vec<String>,
     /// The version from which on its rows are of a form that it moves to, and that this program's model does not have.
     pub(crate) coming: Option<u32>,
-    /// Whether it may be copied by entities of programs whose copies this one's model does not name.
-    pub(crate) copied_beyond: bool,
+    /// Copies that the store keeps of it, or of others in its table, and the program's model does not name: as outbox rows name them.
+    pub(crate) copied_beyond: Vec<String>,
     /// Its properties in which others count, by aggregates that the program's model does not name: what they come to cannot be told.
     pub(crate) counted_beyond: Vec<String>,
     /// The version that all rows are of, or are about to be; none where older ones were never rewritten.
@@ -122,12 +122,6 @@ impl Registered {
         }
     }
 
-    /// Whether what is to be done in other partitions is, in part, for a program that has an index, a form or a copy which this one lacks.
-    pub(in crate::database) fn leaves(&self, intent: &Intent) -> bool {
-        let is_anothers = intent.copied && self.setting.copied.is_empty() && self.copied_beyond;
-        is_anothers || intent.entries.iter().any(|entry| self.lacks(entry))
-    }
-
     /// Whether the row is of an index, or of a form that the entity moves to, which the store keeps and this program does not have.
     fn lacks(&self, entry: &AwayKey) -> bool {
         self.beyond.contains(&entry.index)
@@ -137,6 +131,16 @@ impl Registered {
     /// That the entity may be written in this form.
     pub(in crate::database) fn check_open(&self) -> Result<()> {
         self.closed.as_ref().map_or(Ok(()), |closed| Err(closed.error(self.schema)))
+    }
+}
+
+impl Database {
+    /// Whether what is to be done in other partitions is, in part, for a program that has an index, a form or a copy which this one lacks. An entity that
+    /// copies, and of which nothing is known here, has come since the states were read: its copies are kept from the start.
+    pub(in crate::database) fn leaves(&self, registered: &Registered, intent: &Intent) -> bool {
+        let is_new = |copy: &str| copy.split_once('|').is_some_and(|(holder, _)| !self.0.registry.has(holder));
+        let is_anothers = |copy: &String| registered.copied_beyond.contains(copy) || is_new(copy);
+        intent.copied_by.iter().any(is_anothers) || intent.entries.iter().any(|entry| registered.lacks(entry))
     }
 }
 

@@ -16,7 +16,7 @@ pub struct RelayReport {
     /// the fence: they are tried again.
     pub unread: u64,
     /// Outbox rows that are not due yet: a writer may be at work on them, or an attempt failed not long ago. Those of newer
-    /// versions too: a relay of such a program sees to them.
+    /// versions too, and of programs with indexes or copies that this one lacks: a relay of such a program sees to them.
     pub waiting: u64,
     /// Outbox rows that failed too often: see [`Relay::poisoned`](crate::Relay::poisoned).
     pub poisoned: u64,

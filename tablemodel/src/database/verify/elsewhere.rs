@@ -17,7 +17,6 @@ use super::{
     check::Check,
     mend::Mend,
     owners::Owners,
-    readable::readable,
     wanted::{Guest, Wanted, WantedAway},
 };
 use crate::{
@@ -25,7 +24,6 @@ use crate::{
     error::{ErrorKind, Result},
     key::beginning_with,
     plan::{
-        change::{check_told, is_primary},
         entries::{places, wants},
         part::Torn,
         shadow, system,

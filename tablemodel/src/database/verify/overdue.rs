@@ -33,7 +33,7 @@ impl Database {
             };
         }
         let intent = Intent::read(&row)?;
-        let is_left = self.is_atomic() && self.registered(schema)?.leaves(&intent);
+        let is_left = self.is_atomic() && self.leaves(&*self.registered(schema)?, &intent);
         let outgoing =
             Outgoing { schema, table: table.clone(), row: key.clone(), etag: row.etag.clone(), intent, since };
         match (self.is_atomic(), is_done) {

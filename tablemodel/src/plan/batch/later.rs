@@ -61,7 +61,7 @@ impl BatchPlan {
         &mut self,
         later: Later,
         away: Vec<BatchAway>,
-        copied: &[(String, i64)],
+        copied: Vec<Intent>,
         (change, schema, partition, owner): (usize, &'static EntitySchema, &str, &str),
         known: &Known,
         context: Context,

@@ -5,7 +5,10 @@
 use tablemodel_store::{Action, Properties, Row};
 
 use crate::{
-    plan::{copies::Guard, outbox::AwayRow},
+    plan::{
+        copies::Guard,
+        outbox::{AwayRow, Intent},
+    },
     rooms::{aggregate, list::Edit},
 };
 
@@ -43,8 +46,8 @@ pub(crate) struct Planned {
     pub(crate) away: Vec<AwayRow>,
     /// Entities of other partitions that must be as they were read.
     pub(crate) guards: Vec<Guard>,
-    /// Entities whose copies may have to follow, with their sequence numbers.
-    pub(crate) copied: Vec<(String, i64)>,
+    /// Of entities whose copies may have to follow later.
+    pub(crate) copied: Vec<Intent>,
     /// What changes in rows of several entities, each with the position of its index.
     pub(crate) lists: Vec<(usize, Edit)>,
     /// What changes in aggregates.

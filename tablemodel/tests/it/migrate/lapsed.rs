@@ -11,7 +11,7 @@ use tablemodel::{
 use super::{Club, MODES, Person, all_rows, assert_built, assert_clean, filled, first, next, program, store_of};
 
 /// 210 persons: too many to be migrated when tables are ensured.
-async fn built(mode: Consistency) -> TestDatabase {
+pub(super) async fn built(mode: Consistency) -> TestDatabase {
     let store = filled(mode, 3, 70).await;
     next::<Club>(&store).await.migrations().apply().await.expect("applied");
     store.clock().advance(Duration::from_secs(130));
@@ -30,7 +30,7 @@ async fn without(store: &TestDatabase) {
     store.clock().advance(Duration::from_secs(130));
 }
 
-async fn assert_not_ready(db: &Database, told: &str) {
+pub(super) async fn assert_not_ready(db: &Database, told: &str) {
     let steps = db.migrations().plan().await.expect("planned").steps;
     assert_eq!(steps.len(), 4, "{told}");
     assert!(steps.iter().all(|step| step.state == IndexState::WriteOnly), "{told}: {steps:?}");

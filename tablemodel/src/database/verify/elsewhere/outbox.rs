@@ -69,7 +69,11 @@ impl Database {
 
     /// Whether what the entity wants elsewhere is still on its way, or itself, from this key to another. Where an intent of it cannot be
     /// read, which is reported where that stands, nothing else is said.
-    pub(super) async fn is_pending(&self, schema: &'static EntitySchema, owner: &RowKey) -> Result<bool> {
+    pub(in crate::database::verify) async fn is_pending(
+        &self,
+        schema: &'static EntitySchema,
+        owner: &RowKey,
+    ) -> Result<bool> {
         let is_left = self.has_outbox_rows(schema, owner, |row| Progress::of(row).delivered.is_none()).await?;
         match self.moves_of(schema, owner).await {
             Err(error) if *error.kind() == ErrorKind::Corrupt => Ok(true),

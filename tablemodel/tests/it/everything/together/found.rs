@@ -10,7 +10,8 @@ use std::{
 
 use futures_util::FutureExt;
 use tablemodel::{
-    Consistency, ErrorKind, Violation, ViolationKind,
+    __private::{EntitySchema, ModelRow},
+    Consistency, ErrorKind, Result, Violation, ViolationKind,
     prelude::*,
     testing::{Fault, Script, TestDatabase},
 };
@@ -133,6 +134,75 @@ async fn a_relay_that_knows_no_copiers_leaves_them_to_others() {
         stage.settle().await;
         assert_exact(&stage, &format!("died after call {crash}")).await;
     }
+}
+
+/// A program whose teams copy, and that knows of nobody else who does, nor of any who count in them: the derive would ask for those.
+struct Teams;
+
+impl TableModel for Teams {
+    const ENTITIES: &'static [&'static EntitySchema] = &[Sponsor::SCHEMA, Team::SCHEMA];
+
+    fn from_row(row: ModelRow) -> Result<Self> {
+        row.unknown()
+    }
+}
+
+/// A program that came later renames a sponsor, and dies at this call; the other's relay goes on by what it knows. How often that left a row.
+async fn renamed_beside(old: &TestDatabase, crash: usize) -> u64 {
+    let (told, new) = (format!("died after call {crash}"), old.reopen::<Model>().await.unwrap());
+    new.ensure_tables().await.unwrap();
+    new.insert(&Sponsor { id: 0, name: "Acme".into(), tier: None, note: 0 }).await.unwrap();
+    new.insert(&Team { sponsor_id: Some(0), ..team("Reds") }).await.unwrap();
+    new.insert(&Fan { backer: Some(0), ..fan(0) }).await.unwrap();
+    new.fail(Script::new().at(crash, Fault::CrashAfter));
+    let _ = new.patch(Sponsor::find().id(0_u8), Sponsor::NAME.set("Bell")).await;
+    new.fail(Script::new());
+    let (new, mut left) = (old.reopen::<Model>().await.unwrap(), 0);
+    for _ in 0..4 {
+        old.clock().advance(Duration::from_secs(15)); // its first rounds are before it looks at the states again
+        let round = old.relay().run_once().await.unwrap();
+        assert_eq!((round.failed, round.poisoned), (0, 0), "{told}");
+        left += round.waiting;
+    }
+    let stage = stage(&new);
+    stage.settle().await;
+    assert_exact(&stage, &told).await;
+    left
+}
+
+#[tokio::test]
+async fn a_relay_that_ran_before_there_were_copiers_leaves_them_to_others() {
+    let mut left = 0;
+    for crash in 0..8 {
+        left += renamed_beside(&TestDatabase::new::<Lone>().await.unwrap(), crash).await;
+    }
+    assert!(left > 0, "all was delivered");
+}
+
+#[tokio::test]
+async fn a_relay_that_knows_some_copiers_leaves_the_others_to_others() {
+    let mut left = 0;
+    for crash in 0..8 {
+        left += renamed_beside(&TestDatabase::new::<Teams>().await.unwrap(), crash).await;
+    }
+    assert!(left > 0, "all was delivered");
+}
+
+/// Nothing that it knows says that others count now in what nobody counted in.
+#[tokio::test]
+async fn a_program_that_ran_before_there_were_sources_repairs_no_total_of_theirs() {
+    let old = TestDatabase::new::<Teams>().await.unwrap();
+    old.insert(&team("Reds")).await.unwrap();
+    let new = old.reopen::<Model>().await.unwrap();
+    new.ensure_tables().await.unwrap();
+    new.insert(&person()).await.unwrap();
+    old.clock().advance(Duration::from_secs(61));
+    old.repair().await.unwrap();
+    let team = Team::find().club("A").one(&new).await.unwrap().expect("there");
+    assert_eq!((team.members, team.points), (1, 1));
+    let stage = stage(&new);
+    stage.settle().await;
+    assert_exact(&stage, "repaired by a program without sources").await;
 }
 
 #[tokio::test]
