@@ -145,7 +145,7 @@ impl Database {
         self.0.lease.is_held(&*self.environment().clock) && !states.is_lapsed()
     }
 
-    /// The same, for those who go on without it.
+    /// Refreshes the lease where that is due, for those who go on without it.
     pub(super) async fn try_lease(&self) {
         if let Err(error) = self.keep_lease().await {
             tracing::warn!(%error, "this program has no lease yet");

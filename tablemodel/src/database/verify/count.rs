@@ -24,8 +24,9 @@ impl Database {
         let rows = self.read_partition(table, partition).await?;
         let mut found = Check::of(self, table, self.with_readable_keys(table, rows).await?, true)?.violations;
         let is_it = |mend: &Mend, read: &ETag| match mend {
-            Mend::Recount(of) => matches!(&**of, Recount::Cell { cell: Some(of), .. } if of.etag == *read),
-            Mend::Remove(etag) => etag == read, // without sources or target
+            Mend::Recount(of) => {
+                matches!(&**of, Recount::Cell { cell: Some(cell), .. } | Recount::Stray(cell) if cell.etag == *read)
+            }
             _ => false,
         };
         found.retain(|found| cells.get(&found.key.row).is_some_and(|read| is_it(&found.mend, read)));

@@ -27,7 +27,8 @@ pub(super) enum Mend {
     Release { entity: &'static str, index: String, owner: RowKey, sequence: i64 },
     /// The list is written anew, if it is still as it was.
     Relist(Relist),
-    /// The cell of an aggregate is written as its sources come to, if it is still as it was, and its target once more.
+    /// The cell of an aggregate is written as its sources come to, or taken away, if it is still as it was, and its target is written once
+    /// more.
     Recount(Box<Recount>),
     /// The outbox row is delivered, or the move finished.
     Deliver(&'static str),

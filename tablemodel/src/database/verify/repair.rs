@@ -21,6 +21,7 @@ use crate::{
         outbox::{AwayKey, Intent},
         part,
         shadow::{self, owner_as},
+        system::{self, RowKind},
     },
     rooms::aggregate::{self, Recount, kept_in},
     schema::EntitySchema,
@@ -57,7 +58,7 @@ impl Database {
     /// left, and reported, and with them all that belongs to their entities: parts, rows of indexes, unique values, what copies them.
     /// What cannot be put right at first is looked at again once all else is, up to three times.
     /// What is taken away for its age is so by the clock of the store, not by this machine's.
-    /// Cost: that of the walk, up to three writes a violation, and a read of each partition that is looked at again. Can run while the store is in use.
+    /// Cost: that of the walk, up to three writes a violation, a point read for each total, and a read of each partition that is looked at again. Can run while the store is in use.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -165,12 +166,35 @@ impl Database {
             if touches.as_ref().is_some_and(|entity| touched.contains(entity)) {
                 continue;
             }
-            match self.mend(&violation).await {
+            let mended = match self.check_counted(&violation.mend).await {
+                Ok(()) => self.mend(&violation).await,
+                Err(error) => Err(error),
+            };
+            match mended {
                 Ok(()) => touched.extend(touches),
                 Err(error) => left.push((violation, error.to_string())),
             }
         }
         left
+    }
+
+    /// That all who count in a cell are known, as the store says by now: one that came since the states were looked at is in the cell, and not
+    /// in what its sources were found to come to. Cost: a point read.
+    async fn check_counted(&self, mend: &Mend) -> Result<()> {
+        let Mend::Recount(recount) = mend else { return Ok(()) };
+        // Where there was no cell, whoever counted since has made one.
+        let (Recount::Cell { cell: Some(cell), .. } | Recount::Stray(cell)) = &**recount else { return Ok(()) };
+        let RowKind::Derived { entity, name, .. } = system::kind(&cell.properties) else { return Ok(()) };
+        let Some(target) = self.entity_of(entity) else { return Ok(()) };
+        if !self.is_atomic() {
+            self.hold_lease().await?; // who has none, or had it lapse, reads the states anew
+            self.look_at_states().await?;
+        }
+        match self.is_told(target, name.trim_start_matches('~'), true)? {
+            true => Ok(()),
+            false => Err(Error::unsupported("others count in this by now: what it comes to cannot be told")
+                .of(target.entity_type)),
+        }
     }
 
     /// What is wrong in a partition as it is now, and can be put right; none while that is something else each time.
@@ -216,7 +240,11 @@ impl Database {
     /// Every write of a source changes the cell, but for one that only moves it in its partition: one that was read before the sources, and is
     /// as it was, has those. That the sources were the same twice tells that none was met at two keys.
     async fn recount(&self, violation: &Violation, recount: &Recount) -> Result<()> {
-        let Recount::Cell { entity, row, total, cell, is_live, .. } = recount else { return Ok(()) };
+        let (entity, row, total, cell, is_live) = match recount {
+            Recount::Cell { entity, row, total, cell, is_live, .. } => (entity, row, total, cell, is_live),
+            Recount::Stray(cell) => return self.take_away(&violation.table, &violation.key, &cell.etag).await,
+            Recount::Target(..) => return Ok(()),
+        };
         let schema = self.known(entity)?;
         let Some(into) = kept_in(schema, row, &violation.key.row) else { return Ok(()) };
         let now = self.environment().clock.now().ticks();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tablemodel_store::{ETag, Properties, Row};
+use tablemodel_store::{Properties, Row};
 use twox_hash::XxHash3_64;
 
 use super::{Contribution, Edit, Into, Term, Total, VALUE, edits, is_unbuilt};
@@ -98,7 +98,7 @@ impl Totals {
         }
         let strays = cells.iter().filter(|(row, _)| !self.0.contains_key(*row));
         let detail = "the cell of an aggregate without sources or target";
-        faults.extend(strays.map(|(row, cell)| (row.clone(), detail.to_owned(), Recount::Stray(cell.etag.clone()))));
+        faults.extend(strays.map(|(row, cell)| (row.clone(), detail.to_owned(), Recount::Stray(cell.clone()))));
         faults
     }
 }
@@ -110,8 +110,8 @@ pub(crate) enum Recount {
     Cell { entity: &'static str, row: String, total: Total, sources: u64, cell: Option<Row>, is_live: bool },
     /// The target is made what the cell says. The number is another where its sequence is, or the sources are others.
     Target(&'static str, i64),
-    /// The cell is nobody's.
-    Stray(ETag),
+    /// The cell is nobody's, as it was read.
+    Stray(Row),
 }
 
 impl Sum {

@@ -63,9 +63,8 @@ impl Check {
             };
             let key = RowKey::new(self.partition.clone(), row);
             let mend = match recount {
-                Recount::Stray(etag) => Mend::Remove(etag),
                 Recount::Target(entity, read) => Mend::Touch(entity, key.clone(), read),
-                cell @ Recount::Cell { .. } => Mend::Recount(Box::new(cell)),
+                cell @ (Recount::Cell { .. } | Recount::Stray(_)) => Mend::Recount(Box::new(cell)),
             };
             self.report(key, kind, detail, mend);
         }
