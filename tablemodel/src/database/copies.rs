@@ -132,7 +132,7 @@ impl Database {
         if outgoing.intent.copies || outgoing.intent.entries.iter().any(|entry| is_of_copy(&entry.index)) {
             self.recopy(schema, vec![outgoing.owner()]).await?;
         }
-        if !outgoing.intent.copied {
+        if outgoing.intent.copied.is_empty() {
             return Ok(());
         }
         let mut delivered = Ok(());

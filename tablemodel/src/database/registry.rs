@@ -62,7 +62,9 @@ impl Database {
         let look = self.0.registry.look();
         let rows = self.registry_rows().await?;
         let recorded = rows.keys().filter_map(|key| key.strip_prefix(ENTITY)).map(str::to_owned).collect();
-        let mut known = Known { model: moved::model(self.0.model, &rows), recorded, look, ..Known::default() };
+        let model = moved::model(self.0.model, &rows);
+        let beyond = named_by_none(&model, &rows);
+        let mut known = Known { model, recorded, beyond, look, ..Known::default() };
         for (schema, listed) in known.model.iter().copied().zip(self.0.model.iter().copied()) {
             let name = schema.entity_type;
             if !rows.contains_key(&entity_row(schema)) {
@@ -269,33 +271,27 @@ pub(super) fn place_of(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix('~')?.split_once('.')
 }
 
-/// The states of what programs keep that this one's model does not name, each with the names of its entity and its own.
+/// What programs keep that this one's model does not name: the names of its entity and its own.
 fn kept_beyond<'r>(
     model: &[&'static EntitySchema],
     rows: &'r HashMap<String, Row>,
-) -> impl Iterator<Item = (&'r str, &'r str, &'r Row)> {
+) -> impl Iterator<Item = (&'r str, &'r str)> {
     rows.iter().filter_map(move |(key, row)| {
         let (entity, name) = key.strip_prefix(INDEX)?.split_once('|')?;
         let own = model.iter().find(|schema| schema.entity_type == entity);
         let is_named = own.is_some_and(|schema| followers(schema).any(|own| own == name));
-        (!is_named && !matches!(state(row), Ok(IndexState::Absent))).then_some((entity, name, row))
+        (!is_named && !matches!(state(row), Ok(IndexState::Absent))).then_some((entity, name))
     })
 }
 
-/// The copies, as outbox rows name them, that programs keep of entities in the table of this one, and that no version of the model's entities
-/// names.
-fn copied_beyond(
-    model: &[&'static EntitySchema],
-    source: &'static EntitySchema,
-    rows: &HashMap<String, Row>,
-) -> Vec<String> {
-    let is_here = |row: &Row| matches!(row.properties.get("Table"), Some(ValueRef::String(table)) if table.eq_ignore_ascii_case(source.table));
+/// The same, but for what an older version of the model's entities names: each as outbox rows name a copy.
+fn named_by_none(model: &[&'static EntitySchema], rows: &HashMap<String, Row>) -> BTreeSet<String> {
     let was_named = |entity: &str, name: &str| {
         let mut versions = model.iter().filter(|schema| schema.entity_type == entity).flat_map(|own| own.ancestors());
         versions.any(|older| followers(older).any(|known| known == name))
     };
-    let beyond = kept_beyond(model, rows).filter(|&(entity, name, row)| is_here(row) && !was_named(entity, name));
-    beyond.map(|(entity, name, _)| format!("{entity}|{name}")).collect()
+    let beyond = kept_beyond(model, rows).filter(|&(entity, name)| !was_named(entity, name));
+    beyond.map(|(entity, name)| format!("{entity}|{name}")).collect()
 }
 
 /// The properties of the entity in which programs count that have an aggregate which this one's model does not name.
@@ -304,11 +300,12 @@ fn counted_beyond(
     target: &'static EntitySchema,
     rows: &HashMap<String, Row>,
 ) -> Vec<String> {
-    let places = kept_beyond(model, rows).filter_map(|(_, name, _)| place_of(name));
+    let places = kept_beyond(model, rows).filter_map(|(_, name)| place_of(name));
     places.filter(|(entity, _)| *entity == target.entity_type).map(|(_, property)| property.to_owned()).collect()
 }
 
-/// Whether programs that run learn of the entity before it is there: it is new to a store that is in use, and counts in entities of theirs.
+/// Whether programs that run are to notice the entity: it is new to a store that is in use, and counts in entities of theirs. They do with their
+/// next look at the states, which a repair takes before it writes a total.
 fn is_to_be_told(schema: &EntitySchema, rows: &HashMap<String, Row>) -> bool {
     let is_new = !rows.contains_key(&entity_row(schema));
     is_new && !schema.aggregates.is_empty() && rows.keys().any(|key| key.starts_with(INSTANCE))

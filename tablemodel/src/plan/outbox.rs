@@ -182,10 +182,9 @@ pub(crate) struct Intent {
     pub(crate) owner: String,
     pub(crate) sequence: i64,
     pub(crate) entries: Vec<AwayKey>,
-    /// Whether copies of the entity, wherever they are, may have to follow.
-    pub(crate) copied: bool,
-    /// Those that the program has which wrote it, each as [`CopiedBy::name`] says; none where it did not tell.
-    pub(crate) copied_by: Vec<String>,
+    /// The copies of the entity that may have to follow, wherever they are: those that the program has which wrote it, each as
+    /// [`CopiedBy::name`] says.
+    pub(crate) copied: Vec<String>,
     /// Whether a source of the entity's own copies may have changed while it was written.
     pub(crate) copies: bool,
 }
@@ -241,8 +240,7 @@ pub(crate) fn check_keys(schema: &EntitySchema, (partition, row): (&str, &str), 
 impl Intent {
     /// That these copies of the entity may have to follow.
     pub(crate) fn copied(owner: String, sequence: i64, by: &[CopiedBy]) -> Self {
-        let copied_by = by.iter().map(CopiedBy::name).collect();
-        Self { owner, sequence, copied: true, copied_by, ..Self::default() }
+        Self { owner, sequence, copied: by.iter().map(CopiedBy::name).collect(), ..Self::default() }
     }
 
     /// The row key of its outbox row.
@@ -263,31 +261,32 @@ impl Intent {
         properties.insert(PropertyName::from_static(system::OWNER_ROW), self.owner.clone());
         properties.insert(PropertyName::from_static(ATTEMPTS), 0_i32);
         properties.insert(PropertyName::from_static(DUE), due);
-        for (_, name) in [(self.copied, COPIED), (self.copies, COPIES)].into_iter().filter(|(is_set, _)| *is_set) {
-            properties.insert(PropertyName::from_static(name), true);
-        }
-        if !self.copied_by.is_empty() {
-            let names = Json::from(self.copied_by.clone()).to_string();
+        if !self.copied.is_empty() {
+            properties.insert(PropertyName::from_static(COPIED), true);
+            let names = Json::from(self.copied.clone()).to_string();
             properties.insert(PropertyName::from_static(COPIED_BY), names);
+        }
+        if self.copies {
+            properties.insert(PropertyName::from_static(COPIES), true);
         }
         properties
     }
 
     /// The intent of an outbox row.
     pub(crate) fn read(row: &Row) -> Result<Self> {
-        let copied_by = match row.properties.get(COPIED_BY) {
-            None => Some(Vec::new()),
-            Some(ValueRef::String(names)) => serde_json::from_str(names).ok(),
-            Some(_) => None,
+        let is_set = |name| matches!(row.properties.get(name), Some(ValueRef::Boolean(true)));
+        let copied = match (is_set(COPIED), row.properties.get(COPIED_BY)) {
+            (false, None) => Some(Vec::new()),
+            (true, Some(ValueRef::String(names))) => serde_json::from_str(names).ok(),
+            _ => None,
         };
-        match (named::read(&row.properties), system::owner_row(&row.properties), copied_by) {
-            (Some(mut entries), Some(owner), Some(copied_by)) => {
+        match (named::read(&row.properties), system::owner_row(&row.properties), copied) {
+            (Some(mut entries), Some(owner), Some(copied)) => {
                 if let RowKind::Derived { version, .. } = system::kind(&row.properties) {
                     entries.iter_mut().for_each(|entry| entry.version = version);
                 }
-                let is_set = |name| matches!(row.properties.get(name), Some(ValueRef::Boolean(true)));
                 let (owner, sequence) = (owner.to_owned(), system::sequence(&row.properties));
-                Ok(Self { owner, sequence, entries, copied: is_set(COPIED), copied_by, copies: is_set(COPIES) })
+                Ok(Self { owner, sequence, entries, copied, copies: is_set(COPIES) })
             }
             _ => Err(Error::corrupt("an outbox row cannot be read").at_key(row.key.clone())),
         }

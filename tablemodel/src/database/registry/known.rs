@@ -78,6 +78,8 @@ pub(super) struct Known {
     pub(super) others: BTreeMap<&'static str, Other>,
     /// Every entity that the store has, those of other models too.
     pub(super) recorded: BTreeSet<String>,
+    /// What programs keep and no version of the model's entities names, copies among it: those as outbox rows name them.
+    pub(super) beyond: BTreeSet<String>,
     pub(super) generation: Arc<Generation>,
     /// Those before it that something may still be planned on.
     pub(super) earlier: Vec<Weak<Generation>>,
@@ -137,9 +139,12 @@ impl Registry {
         known.entities.values().any(|kept| !kept.lacked.is_empty())
     }
 
-    /// Whether the store has an entity of this name, of whatever model.
-    pub(super) fn has(&self, entity: &str) -> bool {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).recorded.contains(entity)
+    /// Whether this copy, as outbox rows name it, is kept by other programs alone. One of an entity of which nothing is known here has come
+    /// since the states were read: its copies are kept from the start.
+    pub(super) fn lacks(&self, copy: &str) -> bool {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let is_new = copy.split_once('|').is_some_and(|(holder, _)| !known.recorded.contains(holder));
+        is_new || known.beyond.contains(copy)
     }
 
     /// The states as they are now, to be held while a write is planned and made.
@@ -168,9 +173,9 @@ impl Registry {
         let lapsed = AtomicBool::new(own.generation.is_lapsed());
         let generation = Arc::new(Generation { epoch: own.generation.epoch, lapsed });
         let (model, entities, others) = (own.model.clone(), own.entities.clone(), own.others.clone());
-        let recorded = own.recorded.clone();
+        let (recorded, beyond) = (own.recorded.clone(), own.beyond.clone());
         Self {
-            known: RwLock::new(Known { model, entities, others, recorded, generation, ..Known::default() }),
+            known: RwLock::new(Known { model, entities, others, recorded, beyond, generation, ..Known::default() }),
             looks: AtomicU64::default(),
             notice: self.notice.forked(),
         }
@@ -195,7 +200,7 @@ impl Registry {
         }
         (known.look, known.begun) = (next.look, self.looks.load(Ordering::SeqCst));
         (known.model, known.entities, known.others) = (next.model, next.entities, next.others);
-        known.recorded = next.recorded;
+        (known.recorded, known.beyond) = (next.recorded, next.beyond);
         if known.generation.epoch != epoch || known.generation.is_lapsed() {
             let next = Arc::new(Generation { epoch, lapsed: AtomicBool::new(false) });
             let last = std::mem::replace(&mut known.generation, next);

@@ -6,9 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use tablemodel_store::Row;
 
-use super::{
-    beyond, copied_beyond, counted_beyond, epoch, followers, index_row, lacked, lapsed::complete, moved, state,
-};
+use super::{beyond, counted_beyond, epoch, followers, index_row, lacked, lapsed::complete, moved, state};
 use crate::{
     database::{Consistency, Database, rewrites},
     error::{Error, ErrorKind, Result},
@@ -42,8 +40,6 @@ pub(crate) struct Registered {
     pub(crate) lacked: Vec<String>,
     /// The version from which on its rows are of a form that it moves to, and that this program's model does not have.
     pub(crate) coming: Option<u32>,
-    /// Copies that the store keeps of it, or of others in its table, and the program's model does not name: as outbox rows name them.
-    pub(crate) copied_beyond: Vec<String>,
     /// Its properties in which others count, by aggregates that the program's model does not name: what they come to cannot be told.
     pub(crate) counted_beyond: Vec<String>,
     /// The version that all rows are of, or are about to be; none where older ones were never rewritten.
@@ -135,12 +131,16 @@ impl Registered {
 }
 
 impl Database {
-    /// Whether what is to be done in other partitions is, in part, for a program that has an index, a form or a copy which this one lacks. An entity that
-    /// copies, and of which nothing is known here, has come since the states were read: its copies are kept from the start.
+    /// Whether what is to be done in other partitions is, in part, for a program that has what this one lacks.
     pub(in crate::database) fn leaves(&self, registered: &Registered, intent: &Intent) -> bool {
-        let is_new = |copy: &str| copy.split_once('|').is_some_and(|(holder, _)| !self.0.registry.has(holder));
-        let is_anothers = |copy: &String| registered.copied_beyond.contains(copy) || is_new(copy);
-        intent.copied_by.iter().any(is_anothers) || intent.entries.iter().any(|entry| registered.lacks(entry))
+        self.lacked_of(registered, intent).is_some()
+    }
+
+    /// The first copy, index or form that the intent names and this program does not have.
+    pub(in crate::database) fn lacked_of<'i>(&self, registered: &Registered, intent: &'i Intent) -> Option<&'i str> {
+        let copy = intent.copied.iter().find(|copy| self.0.registry.lacks(copy));
+        let entry = || intent.entries.iter().find(|entry| registered.lacks(entry)).map(|entry| &entry.index);
+        copy.or_else(entry).map(String::as_str)
     }
 }
 
@@ -179,7 +179,6 @@ pub(super) fn registered(
         beyond: beyond(schema, rows)?,
         lacked: lacked(schema, rows)?,
         coming: moved::coming_unknown(schema, rows),
-        copied_beyond: copied_beyond(model, schema, rows),
         counted_beyond: counted_beyond(model, schema, rows),
         rewritten: rewrites::newest(schema.entity_type, rows)?,
         epoch: epoch(rows),

@@ -33,12 +33,11 @@ impl Database {
             };
         }
         let intent = Intent::read(&row)?;
-        let is_left = self.is_atomic() && self.leaves(&*self.registered(schema)?, &intent);
         let outgoing =
             Outgoing { schema, table: table.clone(), row: key.clone(), etag: row.etag.clone(), intent, since };
         match (self.is_atomic(), is_done) {
-            _ if is_left => return Err(left(schema, key)),
-            (false, _) => return if self.deliver(&outgoing).await? { Ok(()) } else { Err(left(schema, key)) },
+            (true, _) if self.leaves(&*self.registered(schema)?, &outgoing.intent) => return Err(self.left(&outgoing)?),
+            (false, _) => return if self.deliver(&outgoing).await? { Ok(()) } else { Err(self.left(&outgoing)?) },
             (true, false) => self.relay().deliver_at_once(&outgoing, &row).await?,
             (true, true) => self.relay().sweep(&outgoing, &row).await?,
         }
@@ -50,10 +49,14 @@ impl Database {
             }
         }
     }
-}
 
-/// That an outbox row names indexes, forms or copies that the program does not have.
-fn left(schema: &'static EntitySchema, key: &RowKey) -> Error {
-    let detail = "this is left to a program whose model has the index, or knows of the move: repair with that program";
-    Error::new(ErrorKind::Unsupported, detail).of(schema.entity_type).at_key(key.clone())
+    /// That an outbox row names an index, a copy or a form that the program does not have.
+    fn left(&self, outgoing: &Outgoing) -> Result<Error> {
+        let registered = self.registered(outgoing.schema)?;
+        let lacked = self.lacked_of(&registered, &outgoing.intent).unwrap_or_default();
+        let detail = format!(
+            "it names `{lacked}`, an index, a copy or a move that this program's model lacks: repair with a program that has it"
+        );
+        Ok(Error::new(ErrorKind::Unsupported, detail).of(outgoing.schema.entity_type).at_key(outgoing.row.clone()))
+    }
 }
