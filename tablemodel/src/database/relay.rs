@@ -4,6 +4,7 @@
 //! Any number of relays may run, and any may stall or die. How an intent is delivered is `outbox`'s.
 
 mod at_once;
+mod left;
 mod poison;
 mod report;
 mod sweep;
@@ -14,6 +15,7 @@ use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
 use tablemodel_store::{Action, Batch, Condition, DateTime, KeyRange, Query, Row, RowRange, StoreErrorKind, validate};
 
+use self::left::Left;
 use crate::{
     database::{
         Database,
@@ -52,6 +54,7 @@ pub struct Relay {
     db: Database,
     pause: Duration,
     progress: Option<Arc<Report>>,
+    left: Left,
 }
 
 /// Who is told of a round on its way.
@@ -66,7 +69,7 @@ impl fmt::Debug for Relay {
 impl Database {
     /// A relay over this database's outbox.
     pub fn relay(&self) -> Relay {
-        Relay { db: self.clone(), pause: Duration::from_secs(5), progress: None }
+        Relay { db: self.clone(), pause: Duration::from_secs(5), progress: None, left: Left::default() }
     }
 }
 
@@ -264,7 +267,8 @@ impl Relay {
         // What is named and not known here is for a relay that has it: of a newer version, or of one before that was dropped. So is the
         // row of an entity that this program may no longer write.
         let known = if is_of_newer(schema, row) { None } else { self.is_beyond(schema, row) };
-        if known.is_none_or(|is_beyond| is_beyond && (is_done || self.db.is_atomic())) {
+        let is_seen_to = || !round.hurried && self.left.is_seen_to(&dirty.table, row, &*self.db.environment().clock);
+        if known.is_none_or(|is_beyond| is_beyond && (is_done || self.db.is_atomic() || is_seen_to())) {
             round.report.waiting += 1;
             return Ok(());
         }
@@ -277,7 +281,12 @@ impl Relay {
             round.report.waiting += 1;
             return Ok(());
         }
-        match self.work(dirty, row, schema, is_done).await {
+        let done = self.work(dirty, row, schema, is_done).await;
+        let is_left = known == Some(true) || matches!(done, Ok(false));
+        if is_left {
+            self.left.remember(&dirty.table, row, self.db.since());
+        }
+        match done {
             Ok(false) => round.report.waiting += 1,
             Ok(true) if is_done => round.report.swept += 1,
             Ok(true) => round.report.delivered += 1,
@@ -296,7 +305,9 @@ impl Relay {
             Err(error) => {
                 round.report.failed += 1;
                 tracing::warn!(entity = schema.entity_type, key = %row.key, %error, "an outbox row was not delivered");
-                self.note_failure(dirty, row, progress.attempts + 1, &error).await?;
+                if !is_left {
+                    self.note_failure(dirty, row, progress.attempts + 1, &error).await?;
+                }
             }
         }
         Ok(())
