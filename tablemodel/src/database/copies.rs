@@ -10,7 +10,8 @@ use tablemodel_store::{Continuation, KeyRange, Page, Query, Row, RowKey, Shown, 
 
 use crate::{
     database::{
-        Database, Registered, bulk::rows_each, followers::Copying, outbox::Outgoing, registration::Registration,
+        Database, Registered, bulk::rows_each, followers::Copying, older::NOTHING, outbox::Outgoing,
+        registration::Registration,
     },
     error::{Error, ErrorKind, Result},
     key::beginning_with,
@@ -188,8 +189,8 @@ impl Database {
             let changes: Vec<_> = keys.into_iter().map(|key| Change::Recopy { schema, key, repair: false }).collect();
             let (mut rest, mut failed) = (vec![changes.as_slice()], Ok(()));
             while let Some(changes) = rest.pop() {
-                let written = match self.renew_copied(changes.iter()).await {
-                    Ok(()) => self.write(&registered, &partition, changes).await,
+                let written = match self.renew_copied(changes.iter(), NOTHING).await {
+                    Ok(_) => self.write(&registered, &partition, changes).await,
                     Err(error) => Err(error),
                 };
                 match written {

@@ -117,6 +117,9 @@ impl Database {
         };
         let result = run.attempts(changes).await;
         run.clean_up(&result).await;
+        if result.is_ok() && !run.copying.late.is_empty() {
+            Box::pin(run.follow_late()).await;
+        }
         let result = result.map_err(|error| run.settled(error));
         if result.as_ref().is_err_and(|error| *error.kind() != ErrorKind::OutcomeUnknown) {
             Box::pin(self.withdraw(run.copying)).await;

@@ -47,6 +47,8 @@ pub(super) struct Copying {
     pub(super) since: Option<Since>,
     /// How often it was waited until holders are kept in another form.
     pub(super) waited: u32,
+    /// Holders that follow after the commit: they wait for a source that it writes, and others copy them.
+    pub(super) late: Vec<Change>,
 }
 
 impl Copying {
@@ -70,13 +72,13 @@ pub(super) struct Followers {
     /// In the same batch, which writes them in any case.
     mates: Vec<Change>,
     /// In the same batch, if it has room.
-    beside: Vec<Change>,
+    pub(super) beside: Vec<Change>,
     /// In other batches, by table and partition.
     pub(super) apart: BTreeMap<(&'static str, String), Vec<Change>>,
     /// In other batches, and planned with no other.
     pub(super) alone: Vec<Holders>,
     /// The sources that they follow.
-    sources: Vec<(&'static str, String)>,
+    pub(super) sources: Vec<(&'static str, String)>,
 }
 
 impl Followers {
@@ -223,7 +225,7 @@ impl Run<'_> {
         if followers.sources.is_empty() {
             return Ok(followers);
         }
-        self.db.renew_copied(followers.beside.iter().chain(followers.apart.values().flatten())).await?;
+        self.renew_followers(&mut followers).await?;
         self.mates(changes, &mut followers)?;
         let rows_of = |change: &Change| rows_each(change.schema()) + 1;
         let rows = changes.iter().chain(&followers.beside).map(rows_of).sum::<usize>();

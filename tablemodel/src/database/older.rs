@@ -9,7 +9,13 @@ use std::collections::BTreeMap;
 use tablemodel_store::{Row, RowKey};
 
 use crate::{
-    database::{Database, calls::ATTEMPTS, execute::has_moving_blobs, write::no_row},
+    database::{
+        Database,
+        calls::ATTEMPTS,
+        execute::{Run, has_moving_blobs},
+        followers::Followers,
+        write::no_row,
+    },
     error::{Error, ErrorKind, Result},
     plan::{
         change::{Change, is_primary},
@@ -17,9 +23,15 @@ use crate::{
         image::Image,
         version,
     },
-    rooms::copy,
+    rooms::copy::{self, Source},
     schema::EntitySchema,
 };
+
+/// Sources that a commit on its way writes: the partition, and each by its entity and row key.
+type Coming<'c> = (&'c str, &'c [(&'static str, String)]);
+
+/// None.
+pub(super) const NOTHING: Coming<'static> = ("", &[]);
 
 impl Database {
     /// The whole entity whose head was read; none if it is gone.
@@ -49,48 +61,68 @@ impl Database {
         self.read_entity(schema, &registered.table, &key).await?.ok_or_else(no_row)
     }
 
-    /// Whether each copy that the entity must have can be read once it is written as new: as it is stored, or since it has a source. Told by
-    /// whoever writes it otherwise.
-    async fn has_its_copies(&self, new: &Image) -> Result<bool> {
+    /// The sources that are not there of copies which the entity must have, and which cannot be read as they are stored once it is written
+    /// as new. Told by whoever writes it otherwise.
+    async fn lacked_sources(&self, new: &Image) -> Result<Vec<Option<Source>>> {
+        let mut lacked = Vec::new();
         for copy in new.schema.copies.iter().filter(|copy| !copy.optional) {
             let source = copy::source(new, copy)?;
             if copy::check_kept(new, copy, source.as_ref()).is_ok() {
                 continue;
             }
-            let Some(source) = source else { return Ok(false) };
-            let row = self.get_row(&self.table_name(source.schema.table), &source.key).await?;
-            if !row.is_some_and(|row| is_primary(source.schema, &row)) {
-                return Ok(false);
+            let row = match &source {
+                Some(Source { schema, key }) => self.get_row(&self.table_name(schema.table), key).await?,
+                None => None,
+            };
+            if !row.is_some_and(|row| is_primary((copy.source)(), &row)) {
+                lacked.push(source);
             }
         }
-        Ok(true)
+        Ok(lacked)
     }
 
-    /// Writes the entity as new if an older version wrote it.
-    async fn renew(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<()> {
+    /// Writes the entity as new if an older version wrote it, and it has what it must copy. Tells whether it will have that once what is
+    /// coming is there.
+    async fn renew(
+        &self,
+        schema: &'static EntitySchema,
+        key: &RowKey,
+        (partition, coming): Coming<'_>,
+    ) -> Result<bool> {
         let from_moving = schema.copies.iter().any(|copy| has_moving_blobs((copy.source)()));
         let copies = if from_moving { Copies::FollowAnyway } else { Copies::AreToFollow };
         let table = self.table_name(schema.table);
         for attempt in 0..ATTEMPTS {
             let rows = self.read_entity(schema, &table, key).await?;
             let is_old = |rows: &Group| is_primary(schema, &rows.head) && version::is_older(schema, &rows.head);
-            let Some(rows) = rows.filter(is_old) else { return Ok(()) };
+            let Some(rows) = rows.filter(is_old) else { return Ok(false) };
             let rows = self.completed(schema, rows).await?;
-            let Ok(new) = Image::stored(schema, &rows) else { return Ok(()) }; // told by whoever upgrades it
-            if !self.has_its_copies(&new).await? {
-                return Ok(());
+            let Ok(new) = Image::stored(schema, &rows) else { return Ok(false) }; // told by whoever upgrades it
+            let lacked = self.lacked_sources(&new).await?;
+            if !lacked.is_empty() {
+                let comes = |source: &Source| {
+                    let is_it =
+                        |(entity, row): &(&str, String)| *entity == source.schema.entity_type && *row == source.key.row;
+                    source.key.partition == partition && coming.iter().any(is_it)
+                };
+                return Ok(lacked.iter().all(|source| source.as_ref().is_some_and(comes)));
             }
             match Box::pin(self.put_as_new(rows, new, copies)).await {
                 Err(error) if is_changed(&error) => self.pause(attempt).await,
-                done => return done.map(drop),
+                done => return done.map(|_| false),
             }
         }
         Err(restless("it is written as this version has it", schema, key))
     }
 
     /// Writes holders that are to follow as new, where an older version wrote them and others copy them: what their upgrade makes of
-    /// them is new to those, who follow in that commit, and would not in one of their source.
-    pub(super) async fn renew_copied<'c>(&self, holders: impl Iterator<Item = &'c Change> + Send) -> Result<()> {
+    /// them is new to those, who follow in that commit, and would not in one of their source. Gives the keys of those that wait for what
+    /// is coming.
+    pub(super) async fn renew_copied<'c>(
+        &self,
+        holders: impl Iterator<Item = &'c Change> + Send,
+        coming: Coming<'_>,
+    ) -> Result<Vec<(&'static EntitySchema, RowKey)>> {
         let mut places: BTreeMap<(&str, &str), (&'static EntitySchema, Vec<&str>)> = BTreeMap::new();
         for holder in holders {
             let (schema, key) = (holder.schema(), holder.key());
@@ -103,14 +135,47 @@ impl Database {
                 place.1.push(&key.row);
             }
         }
+        let mut waiting = Vec::new();
         for ((_, partition), (schema, rows)) in places {
             for (_, row) in self.rows_at(&self.table_name(schema.table), partition, rows).await? {
-                if let Some(row) = row.filter(|row| version::is_older(schema, row)) {
-                    self.renew(schema, &row.key).await?;
+                if let Some(row) = row.filter(|row| version::is_older(schema, row))
+                    && self.renew(schema, &row.key, coming).await?
+                {
+                    waiting.push((schema, row.key));
                 }
             }
         }
+        Ok(waiting)
+    }
+}
+
+impl Run<'_> {
+    /// Writes the followers as new that are to be before. One that waits for a source which this very commit writes cannot be, and is left
+    /// to follow after it, with those that copy it.
+    pub(super) async fn renew_followers(&mut self, followers: &mut Followers) -> Result<()> {
+        let holders = followers.beside.iter().chain(followers.apart.values().flatten());
+        let waiting = self.db.renew_copied(holders, (self.partition, followers.sources.as_slice())).await?;
+        let waits = |holder: &mut Change| {
+            let is_it = |(schema, key): &(&EntitySchema, RowKey)| {
+                schema.entity_type == holder.schema().entity_type && key == holder.key()
+            };
+            waiting.iter().any(is_it)
+        };
+        self.copying.late = followers.beside.extract_if(.., waits).collect();
+        for holders in followers.apart.values_mut() {
+            self.copying.late.extend(holders.extract_if(.., waits));
+        }
         Ok(())
+    }
+
+    /// Lets the holders follow that were left out of the commit. It has been made: where one cannot, that is told by a verification.
+    pub(super) async fn follow_late(&mut self) {
+        for holder in std::mem::take(&mut self.copying.late) {
+            let (schema, key) = (holder.schema(), holder.key().clone());
+            if let Err(error) = self.db.recopy(schema, vec![key]).await {
+                tracing::warn!(entity = schema.entity_type, key = %holder.key(), %error, "a holder did not follow its source");
+            }
+        }
     }
 }
 

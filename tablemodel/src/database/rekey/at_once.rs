@@ -39,6 +39,9 @@ impl Database {
             moved.map(|rows| arriving.staging.noted(vec![rows])).map_err(|error| arriving.settled(error).alone());
         leaving.clean_up(&moved).await;
         arriving.clean_up(&moved).await;
+        if moved.is_ok() {
+            Box::pin(arriving.follow_late()).await;
+        }
         moved?.into_iter().next().flatten().ok_or_else(no_row)
     }
 

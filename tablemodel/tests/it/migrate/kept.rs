@@ -44,6 +44,7 @@ mod first {
         pub(super) id: u32,
         pub(super) team: String,
         pub(super) city: String,
+        pub(super) nick: String,
         #[table(copy_of(Hall, key(city = city)))]
         pub(super) hall: Option<Seats>,
         #[table(copy_of(Team, key(name = team), on_delete = keep))]
@@ -53,7 +54,7 @@ mod first {
     #[derive(Projection)]
     #[table(of = Member)]
     pub(super) struct Side {
-        pub(super) team: String,
+        pub(super) nick: String,
     }
 
     #[derive(TableEntity)]
@@ -123,6 +124,7 @@ macro_rules! release {
                 pub(super) id: u32,
                 pub(super) team: String,
                 pub(super) city: String,
+                pub(super) nick: String,
                 #[table(copy_of(Hall, key(city = city)))]
                 pub(super) hall: Option<Seats>,
                 #[table(copy_of(Team, key(name = team), on_delete = keep))]
@@ -130,15 +132,16 @@ macro_rules! release {
             }
 
             impl Upgrade<MemberV1> for Member {
-                fn upgrade(MemberV1 { club, id, team, city, .. }: MemberV1) -> Result<Self, UpgradeError> {
-                    Ok(Self { club, id, team, city, hall: None, shirt: Shirt { colour: 0 } })
+                fn upgrade(MemberV1 { club, id, team, city, nick, .. }: MemberV1) -> Result<Self, UpgradeError> {
+                    let nick = nick.to_uppercase();
+                    Ok(Self { club, id, team, city, nick, hall: None, shirt: Shirt { colour: 0 } })
                 }
             }
 
-            #[derive(Projection)]
+            #[derive(Debug, PartialEq, Projection)]
             #[table(of = Member)]
             pub(super) struct Side {
-                pub(super) team: String,
+                pub(super) nick: String,
             }
 
             #[derive(TableEntity)]
@@ -188,6 +191,7 @@ release! {
         id: u32,
         team: String,
         city: String,
+        nick: String,
     }
 
     #[derive(TableEntity)]
@@ -217,7 +221,8 @@ async fn filled(mode: Consistency) -> TestDatabase {
     for id in 0..210 {
         let team = if id == 7 { "blue" } else { "red" }.to_owned();
         let shirt = first::Shirt { colour: String::new() };
-        let member = first::Member { club: club.clone(), id, team, city: city.clone(), hall: None, shirt };
+        let (city, nick) = (city.clone(), format!("n{id}"));
+        let member = first::Member { club: club.clone(), id, team, city, nick, hall: None, shirt };
         store.insert(&member).await.expect("written");
     }
     store.insert(&first::Card { club: club.clone(), id: 7, side: None }).await.expect("written");
@@ -272,9 +277,9 @@ macro_rules! kept {
                 assert_eq!(row.properties.get("Shirt_Colour"), Some(ValueRef::String("BLUE")), "{told}");
 
                 // However else it is written, and whatever else it copies.
-                let (club, city) = ("c".to_owned(), "Oslo".to_owned());
+                let (club, city, nick) = ("c".to_owned(), "Oslo".to_owned(), "N7".to_owned());
                 let shirt = Shirt { colour: 0 };
-                let again = Member { club, id: 7, team: "blue".into(), city, hall: None, shirt };
+                let again = Member { club, id: 7, team: "blue".into(), city, nick, hall: None, shirt };
                 let refused = db.upsert(&again).await.map(drop).expect_err("it could not be read");
                 assert_eq!(refused.kind(), &ErrorKind::Corrupt, "{told}: {refused}");
                 db.update(Hall::find().city("Oslo"), |hall| Ok(hall.seats = 9))
@@ -312,3 +317,25 @@ macro_rules! kept {
 
 kept!(what_is_kept_in_a_form_that_is_read_no_more_is_told_or_is_none, leaves_out);
 kept!(so_it_is_where_the_older_structs_declare_what_they_copy, declares);
+
+/// The source that it waited for comes by a commit, and what its upgrade makes of it was written in that: who copies it did not follow.
+#[tokio::test]
+async fn who_copies_a_holder_follows_it_once_the_source_that_it_lacked_is_there() {
+    use declares::{Card, Member, Model, Shirt, Side, Team};
+    for mode in MODES {
+        let told = format!("{mode:?}");
+        let store = filled(mode).await;
+        let db = next::<Model>(&store).await;
+        assert_eq!(db.migrations().apply().await.expect("applied").failed, 1, "{told}");
+        let side = async || {
+            let card = Card::find().club("c").id(7).one(&db).await.expect("read").expect("there");
+            card.into_inner().side
+        };
+        assert_eq!(side().await, Some(Side { nick: "n7".into() }), "{told}");
+        db.insert(&Team { name: "blue".into(), colour: 5 }).await.expect("written");
+        let member = Member::find().club("c").id(7).one(&db).await.expect("read").expect("there");
+        assert_eq!((member.nick.as_str(), &member.shirt), ("N7", &Shirt { colour: 5 }), "{told}");
+        assert_eq!(side().await, Some(Side { nick: "N7".into() }), "{told}");
+        assert_clean(&db, &told).await;
+    }
+}
