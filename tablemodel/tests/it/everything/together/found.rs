@@ -23,11 +23,11 @@ use super::super::{
 };
 use crate::stall::Program;
 
-fn fan(id: u32) -> Fan {
+pub(super) fn fan(id: u32) -> Fan {
     Fan { club: "A".into(), id, nick: "Ace".into(), card: Some(1), team: None, backer: None, backing: None }
 }
 
-fn team(title: &str) -> Team {
+pub(super) fn team(title: &str) -> Team {
     let (title, sponsor_id, sponsor) = (title.into(), None, None);
     Team { club: "A".into(), title, sponsor_id, sponsor, members: 0, points: 0, rates: 0.0 }
 }
@@ -137,7 +137,7 @@ async fn a_relay_that_knows_no_copiers_leaves_them_to_others() {
 }
 
 /// A program whose teams copy, and that knows of nobody else who does, nor of any who count in them: the derive would ask for those.
-struct Teams;
+pub(super) struct Teams;
 
 impl TableModel for Teams {
     const ENTITIES: &'static [&'static EntitySchema] = &[Sponsor::SCHEMA, Team::SCHEMA];
@@ -227,7 +227,7 @@ async fn what_a_release_before_exports_is_built_anew_before_it_is_read() {
     assert_exact(&stage, "built anew").await;
 }
 
-fn person() -> Person {
+pub(super) fn person() -> Person {
     Person {
         club: "A".into(),
         year: 2014,

@@ -7,6 +7,7 @@
 mod client;
 mod found;
 mod history;
+mod releases;
 mod rollout;
 mod wire;
 mod world;
