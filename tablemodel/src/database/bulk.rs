@@ -22,7 +22,7 @@ use tablemodel_store::limits;
 pub(super) use self::held::rows_each;
 use self::held::{Due, Held, Most};
 use crate::{
-    database::{Database, Registered, beside::Beside, execute::Asked},
+    database::{Database, Registered, beside::Beside, execute::Asked, flights::BYTES_IN_FLIGHT},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     plan::{change::Change, copies::sources, image::Image, known::Known, short_hash::ShortHash},
@@ -30,13 +30,6 @@ use crate::{
     schema::EntitySchema,
 };
 
-/// Batches in flight to a store behind a network.
-const CONCURRENT_BATCHES: usize = 32;
-/// Batches in flight to a store of this process, which commits what waits together: the more there is, the fewer pages
-/// it writes for each row. Twice what the embedded store takes into one commit, so that the next one is planned meanwhile.
-const CONCURRENT_BATCHES_WITHIN: usize = 1024;
-/// Bytes in flight from which on nothing more is sent, of properties as they are in memory.
-const BYTES_IN_FLIGHT: usize = 64 * 1024 * 1024;
 /// Commits in flight of several batches each.
 const CONCURRENT_TOGETHER: usize = 16;
 /// A batch. The bytes, of properties as they are in memory, are well under the 4 MiB of JSON that it may be, whose exact
@@ -197,8 +190,7 @@ impl<'a> Bulk<'a> {
         self.db.check_writable()?;
         let (most, room) = match self.db.goes_together(E::SCHEMA) {
             true => (TOGETHER, CONCURRENT_TOGETHER),
-            false if self.db.0.capabilities.may_lose_reply => (ONE_BATCH, CONCURRENT_BATCHES),
-            false => (ONE_BATCH, CONCURRENT_BATCHES_WITHIN),
+            false => (ONE_BATCH, self.db.concurrent_batches()),
         };
         let writing = Writing {
             registered,

@@ -134,12 +134,22 @@ impl Database {
         batches: &[Batch],
         attempt: u32,
     ) -> std::result::Result<Vec<Receipts>, StoreError> {
+        self.commit_leased(batches, attempt, Haste::Now).await
+    }
+
+    /// The same, in this haste.
+    pub(super) async fn commit_leased(
+        &self,
+        batches: &[Batch],
+        attempt: u32,
+        haste: Haste,
+    ) -> std::result::Result<Vec<Receipts>, StoreError> {
         if let Err(error) = self.hold_lease().await {
             let kind =
                 if *error.kind() == ErrorKind::Denied { StoreErrorKind::Denied } else { StoreErrorKind::Unavailable };
             return Err(StoreError::new(kind, error.to_string()));
         }
-        self.commit_unleased(batches, attempt).await
+        self.commit_in(batches, attempt, haste).await
     }
 
     /// As [`Database::commit_store`], of what was planned on these states of indexes: not if they may have moved on too far. A batch

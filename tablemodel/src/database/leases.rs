@@ -2,20 +2,24 @@
 //! knows; where it cannot, it stops writing.
 //!
 //! So a migration knows whom it waits for. Refreshed in passing by writes; a program that is idle has no lease, and takes a
-//! new one with its next write. No two clocks are compared: each side counts by its own.
+//! new one with its next write, whether the row of the last one is still there or not. No two clocks are compared: each side counts by its own.
 
 use std::{
+    collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use serde_json::Value as Json;
-use tablemodel_store::{Action, Batch, Condition, DateTime, RowKey, StoreError, StoreErrorKind, clock::Clock};
+use tablemodel_store::{
+    Action, Batch, Condition, DateTime, Operation, Row, RowKey, StoreError, StoreErrorKind, clock::Clock, limits,
+};
 
 use crate::{
     database::{
         Consistency, Database,
         calls::is_transient,
+        outbox::later,
         registry::{EPOCH, Generation, PARTITION, epoch_of, followers, index_row, moved, record},
         rewrites,
         since::Since,
@@ -40,6 +44,10 @@ const DRIFT: Duration = Duration::from_secs(15);
 pub(super) const REQUEST: Duration = Duration::from_secs(30);
 /// After how long without a change of its lease a program is taken for gone: its lease, a request and a margin.
 pub(super) const GONE: Duration = Duration::from_secs(120);
+
+/// How much older than one that was just written a lease is that nobody will refresh, by the clock of the store, which dated both: far
+/// beyond [`GONE`], also where that clock was set. Its program has ended without saying so, or begins anew before it writes.
+const LEFT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The lease of this program.
 #[derive(Debug, Default)]
@@ -196,8 +204,9 @@ impl Database {
             registry.lapse();
             registry.notice.renew();
         }
+        let mut left = Vec::new();
         if lapsed || self.stored_epoch().await? != registry.enter().epoch {
-            self.load_registry().await?;
+            left = leases_left(&id, &self.read_registry().await?);
         }
         let refreshed = |reported| {
             let mut times = lease.times();
@@ -208,13 +217,25 @@ impl Database {
             }
             is_same || !self.is_leased()
         };
-        let is_same = refreshed(told);
+        let mut is_same = refreshed(told);
         let known = registry.oldest();
-        if !is_same || known == told {
-            return Ok(is_same);
+        if is_same && known != told {
+            self.write_lease(&id, known).await?;
+            is_same = refreshed(known);
         }
-        self.write_lease(&id, known).await?;
-        Ok(refreshed(known))
+        self.take_away_left(left).await;
+        Ok(is_same)
+    }
+
+    /// Takes away leases that were left, unless one was refreshed since it was read. Where that fails, whoever takes a lease next tries it.
+    async fn take_away_left(&self, operations: Vec<Operation>) {
+        if operations.is_empty() {
+            return;
+        }
+        let batch = Batch { operations, ..Batch::new(self.registry_table(), PARTITION) };
+        if let Err(error) = self.commit_unleased(&[batch], 0).await {
+            tracing::debug!(%error, "leases that other programs left are still there");
+        }
     }
 
     /// Whether the states may have moved on for long: a program that only reads has no lease.
@@ -280,6 +301,17 @@ impl Database {
         let mut times = self.0.lease.times();
         times.id.get_or_insert_with(|| format!("{:016x}{:016x}", random.next(), random.next())).clone()
     }
+}
+
+/// What takes away leases that their programs left without a word, as many as are one batch: those that are much older than the one that
+/// this program has just written.
+fn leases_left(id: &str, rows: &HashMap<String, Row>) -> Vec<Operation> {
+    let Some(own) = rows.get(&format!("{INSTANCE}{id}")) else { return Vec::new() };
+    let leases = rows.values().filter(|row| row.key.row.starts_with(INSTANCE));
+    let left = leases.filter(|row| later(row.timestamp, LEFT) < own.timestamp);
+    let delete =
+        |row: &Row| Operation { row: row.key.row.clone(), action: Action::Delete(Condition::Match(row.etag.clone())) };
+    left.take(limits::MAX_BATCH_OPERATIONS).map(delete).collect()
 }
 
 /// What a program is called that does not say: its executable and process.

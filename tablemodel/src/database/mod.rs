@@ -13,6 +13,7 @@ mod contributions;
 mod copies;
 mod deletion;
 mod execute;
+mod flights;
 mod followers;
 #[cfg(feature = "testing")]
 mod fork;

@@ -7,6 +7,7 @@ pub(super) mod kept;
 mod known;
 pub(super) mod lapsed;
 pub(super) mod moved;
+mod recording;
 mod registered;
 
 use std::{
@@ -15,7 +16,7 @@ use std::{
 };
 
 use tablemodel_store::{
-    Action, Batch, Condition, KeyRange, Operation, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef, limits,
+    Action, Condition, KeyRange, Operation, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef, limits,
 };
 
 pub(super) use self::known::{Generation, Registry};
@@ -25,14 +26,8 @@ use self::{
     registered::registered,
 };
 use crate::{
-    database::{
-        Database,
-        calls::{ATTEMPTS, is_transient},
-        leases::INSTANCE,
-        outbox::is_race,
-        rewrites,
-    },
-    error::{Error, ErrorKind, Result},
+    database::{Database, rewrites},
+    error::{Error, Result},
     plan::{states::IndexState, system},
     schema::{EntitySchema, Moved, is_move},
 };
@@ -48,7 +43,6 @@ const ENTITY: &str = "entity|";
 pub(super) const INDEX: &str = "index|";
 /// How many rows of states a batch has room for, beside the epoch and the record of a migration.
 pub(super) const MOST_CHANGES: usize = limits::MAX_BATCH_OPERATIONS - 2;
-const FORMAT: i64 = 1;
 
 impl Database {
     /// Reads the states of the model's entities; those that the store does not know stay unregistered.
@@ -86,39 +80,6 @@ impl Database {
             self.0.lease.forget();
         }
         Ok(rows)
-    }
-
-    /// Records the model's entities and indexes where the store does not know them, then loads.
-    pub(super) async fn record_registry(&self) -> Result<()> {
-        for schema in self.model().iter().copied() {
-            self.record_entity(schema).await?;
-        }
-        self.load_registry().await
-    }
-
-    pub(super) async fn record_entity(&self, schema: &'static EntitySchema) -> Result<()> {
-        let now = self.environment().clock.now().ticks();
-        for attempt in 0..ATTEMPTS {
-            let rows = self.registry_rows().await?;
-            if let Some(closed) = shut(schema, &rows)? {
-                return Err(closed.error(schema));
-            }
-            let mut batch = missing(&self.registry_table(), schema, &rows, now)?;
-            if batch.operations.is_empty() {
-                return Ok(());
-            }
-            if is_to_be_told(schema, &rows) {
-                batch.operations.push(next_epoch(&rows, now));
-            }
-            match self.commit_unleased(&[batch], attempt).await {
-                Ok(_) => return Ok(()),
-                // Another program registered it at the same moment, or a reply was lost: look again.
-                Err(error) if is_race(error.kind()) => {}
-                Err(error) if is_transient(&error) => self.pause(attempt).await,
-                Err(error) => return Err(Error::from(error).of(schema.entity_type)),
-            }
-        }
-        Err(Error::new(ErrorKind::Unavailable, "the store is busy; call `ensure_tables` again").of(schema.entity_type))
     }
 
     pub(super) fn registry_table(&self) -> String {
@@ -302,42 +263,6 @@ fn counted_beyond(
 ) -> Vec<String> {
     let places = kept_beyond(model, rows).filter_map(|(_, name)| place_of(name));
     places.filter(|(entity, _)| *entity == target.entity_type).map(|(_, property)| property.to_owned()).collect()
-}
-
-/// Whether programs that run are to notice the entity: it is new to a store that is in use, and counts in entities of theirs. They do with their
-/// next look at the states, which a repair takes before it writes a total.
-fn is_to_be_told(schema: &EntitySchema, rows: &HashMap<String, Row>) -> bool {
-    let is_new = !rows.contains_key(&entity_row(schema));
-    is_new && !schema.aggregates.is_empty() && rows.keys().any(|key| key.starts_with(INSTANCE))
-}
-
-/// The rows that are not there yet. The indexes of an entity that is new to the store are complete from the start,
-/// since it has no rows; those of an adopted table, or added later, have to be built first, and so do aggregates in which others are
-/// counted.
-fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Row>, now: i64) -> Result<Batch> {
-    let is_new = !rows.contains_key(&entity_row(schema));
-    let mut batch = Batch::new(table, PARTITION);
-    if is_new {
-        let mut properties = record("~entity@1", now);
-        kept::keep(schema, &mut properties);
-        properties.insert("Format", FORMAT);
-        if schema.moved_from.is_some() {
-            properties.insert(moved::SINCE, i64::from(schema.version));
-        }
-        batch = batch.with(entity_row(schema), Action::Insert(properties));
-    }
-    for name in followers(schema).chain(rewrites::recorded(schema)) {
-        let row = index_row(schema.entity_type, &name);
-        if !rows.contains_key(&row) {
-            let is_complete = is_new && !schema.adopt && !is_taken(schema.entity_type, &name, rows)?;
-            let state = if is_complete { IndexState::Readable } else { IndexState::Absent };
-            let mut properties = record("~index@1", now);
-            properties.insert("State", state.word());
-            record_for(schema, &name, &mut properties);
-            batch = batch.with(row, Action::Insert(properties));
-        }
-    }
-    Ok(batch)
 }
 
 /// The tables where programs keep indexes and lists of these entities, also such as this one does not name; not those of other entities.

@@ -26,7 +26,7 @@ impl Database {
     /// entities: also to the model's versions, after which programs of older ones no longer read them.
     ///
     /// Call it at every start of a program that writes, of any number of programs.
-    /// Cost: one request a table and two an entity, and the migration.
+    /// Cost: one request a table, two for the schema table, two for each entity that lacks something there, and the migration.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};

@@ -36,6 +36,8 @@ struct Range {
     /// `None` once it is exhausted.
     query: Option<Query>,
     page: VecDeque<Row>,
+    /// How many rows its last page had for each that is of the path: as many are asked for where one is wanted.
+    rows_each: usize,
 }
 
 impl Rows {
@@ -159,7 +161,7 @@ impl Rows {
     pub(crate) async fn has_more(&mut self) -> Result<bool> {
         if let Some(key) = self.point.take() {
             let page = self.get(key).await?.into_iter().collect();
-            self.ranges.push(Range { query: None, page });
+            self.ranges.push(Range { query: None, page, rows_each: 1 });
         }
         self.fill(1).await?;
         Ok(self.ranges.iter().any(|range| !range.page.is_empty()))
@@ -172,20 +174,26 @@ impl Rows {
         Ok(row.filter(|row| self.plan.owns(row)))
     }
 
-    /// Reads pages until every range has a row, or is exhausted.
+    /// Reads pages until every range has a row, or is exhausted. Rows that are nothing of the path count to the limit of a page: where
+    /// many of them stand together, larger ones are asked for.
     async fn fill(&mut self, wanted: usize) -> Result<()> {
         let Self { db, plan, ranges, heads_only, ahead, .. } = self;
+        let wanted = wanted.saturating_add(*ahead);
         for range in ranges {
+            let mut rows_each = range.rows_each;
             while let Some(query) = range.due() {
-                query.limit = wanted.saturating_add(*ahead).clamp(1, limits::MAX_PAGE_ROWS);
+                query.limit = wanted.saturating_mul(rows_each).clamp(1, limits::MAX_PAGE_ROWS);
                 let page = db.query_page(query).await;
                 let mut page = page.map_err(|error| error.of(plan.schema.entity_type))?;
                 still_ready(db, plan).await?;
+                let read = page.rows.len();
                 if query.filter.is_none() || plan.elsewhere().is_some() {
                     page.rows.retain(|row| plan.owns(row) || (!*heads_only && plan.owns_part(row)));
                 }
+                rows_each = each_of(read, page.rows.len()).unwrap_or(rows_each);
                 range.take(page.rows.into(), page.continuation);
             }
+            range.rows_each = rows_each;
         }
         Ok(())
     }
@@ -202,6 +210,15 @@ impl Rows {
             (Some(a), Some(b)) => order(&a.key.row, &b.key.row),
             _ => Ordering::Equal,
         })
+    }
+}
+
+/// How many rows there were for each that was kept; of a page without rows that is not known.
+fn each_of(read: usize, kept: usize) -> Option<usize> {
+    match (read, kept) {
+        (0, _) => None,
+        (_, 0) => Some(limits::MAX_PAGE_ROWS),
+        _ => Some(read.div_ceil(kept)),
     }
 }
 
@@ -222,7 +239,7 @@ fn ranges(plan: &ReadPlan, table: &str) -> Vec<Range> {
     let filter = plan.condition();
     let range = |range: &KeyRange| {
         let query = Query { filter: filter.clone(), select: select.clone(), ..Query::new(table, range.clone()) };
-        Range { query: Some(query), page: VecDeque::new() }
+        Range { query: Some(query), page: VecDeque::new(), rows_each: 1 }
     };
     plan.ranges.iter().map(range).collect()
 }

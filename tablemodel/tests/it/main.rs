@@ -29,6 +29,7 @@ mod derives;
 mod elsewhere;
 mod entities;
 mod everything;
+mod flights;
 mod format;
 mod held;
 mod keys;

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A program that writes the store, and has said so in the last minutes; one that ended without closing its database stays until
-/// a migration finds it silent for two minutes.
+/// a migration finds it silent for two minutes, or for a day until another program begins to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// What it is called in this store: another for each [`Database`](crate::Database) that is opened.

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use futures_util::{StreamExt, stream};
 use tablemodel_store::{
     Action, Batch, Comparison, Condition, Filter, KeyRange, Operation, PropertyName, Query, Row, StoreErrorKind, limits,
 };
@@ -255,7 +256,7 @@ pub(super) fn rows_of(kind: &str) -> Filter {
     at_least.and(Filter::compare(system::ENTITY_TYPE, Comparison::Less, format!("{kind}A")))
 }
 
-/// One walk over rows that satisfy both: how many it found, and how many it deleted.
+/// One walk over rows that satisfy both: how many it found, and how many it deleted. The batches of a page are under way together.
 pub(super) async fn remove_once(
     owned: &Owned,
     states: &Generation,
@@ -273,11 +274,13 @@ pub(super) async fn remove_once(
         };
         page.rows.retain(is_its);
         found += page.rows.len() as u64;
-        for rows in page.rows.chunk_by(|a, b| a.key.partition == b.key.partition) {
-            for rows in rows.chunks(limits::MAX_BATCH_OPERATIONS) {
-                removed += remove(&owned.db, states, table, rows).await?;
-                owned.go_on().await?;
-            }
+        let partitions = page.rows.chunk_by(|a, b| a.key.partition == b.key.partition);
+        let batches = partitions.flat_map(|rows| rows.chunks(limits::MAX_BATCH_OPERATIONS));
+        let removals: Vec<_> = batches.map(|rows| remove(&owned.db, states, table, rows)).collect();
+        let mut removals = stream::iter(removals).buffer_unordered(owned.db.concurrent_batches());
+        while let Some(gone) = removals.next().await {
+            removed += gone?;
+            owned.go_on().await?;
         }
         owned.go_on().await?;
         match page.continuation {
@@ -298,7 +301,7 @@ async fn remove(db: &Database, states: &Generation, table: &str, rows: &[Row]) -
     for attempt in 0..ATTEMPTS {
         db.hold_lease().await?;
         db.check_lease(states)?; // once they have lapsed, they stay so
-        match db.commit_planned(states, &batches, attempt, Haste::Now).await {
+        match db.commit_planned(states, &batches, attempt, Haste::OfMany).await {
             Ok(_) => return Ok(rows.len() as u64),
             Err(error) if is_race(error.kind()) => return Ok(0), // found again, as they are by then
             Err(error) if is_transient(&error) => {

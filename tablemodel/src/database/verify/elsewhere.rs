@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     database::Database,
-    error::{ErrorKind, Result},
+    error::{Error, ErrorKind, Result},
     key::beginning_with,
     plan::{
         entries::{places, wants},
@@ -34,46 +34,69 @@ use crate::{
 
 /// Rows of other partitions read at the same time.
 const CONCURRENT_READS: usize = 16;
-/// Rows collected before they are looked at: an index partition may be of any size.
+/// Rows collected before they are looked at, of one partition or of several: an index partition may be of any size.
 const CHUNK: usize = 1_024;
 /// Moves that one entity may have made, one after the other, before the first of them is over.
 const MOVES: usize = 8;
 
+/// What is to be looked at of each check, with its number.
+fn gathered<T>(checks: &mut [Check], of: impl Fn(&mut Check) -> &mut Vec<T>) -> Vec<(usize, T)> {
+    let mut gathered = Vec::new();
+    for (number, check) in checks.iter_mut().enumerate() {
+        gathered.extend(std::mem::take(of(check)).into_iter().map(|one| (number, one)));
+    }
+    gathered
+}
+
 impl Database {
-    /// Checks what the partition wants of others, and what it holds for others.
-    pub(super) async fn check_elsewhere(&self, check: &mut Check, owners: &Owners) -> Result<()> {
-        let table = check.table;
-        self.check_outbox(check).await?;
-        for chunk in std::mem::take(&mut check.away).chunks(CHUNK) {
-            let found: Vec<_> = chunk.iter().map(|wanted| self.check_wanted(wanted)).collect();
-            self.collect(found, check).await?;
+    /// Checks what partitions of one table want of others, and what they hold for others.
+    pub(super) async fn check_elsewhere(&self, checks: &mut [Check], owners: &Owners) -> Result<()> {
+        let Some((table, strict)) = checks.first().map(|check| (check.table, check.strict)) else { return Ok(()) };
+        for check in checks.iter_mut() {
+            self.check_outbox(check).await?;
         }
-        for chunk in std::mem::take(&mut check.guests).chunks(CHUNK) {
-            let found: Vec<_> = chunk.iter().map(|guest| self.check_guest(table, guest, owners)).collect();
-            self.collect(found, check).await?;
+        for chunk in gathered(checks, |check| &mut check.away).chunks(CHUNK) {
+            let found: Vec<_> = chunk.iter().map(|(of, wanted)| (*of, self.check_wanted(wanted))).collect();
+            self.collect(found, checks).await?;
         }
-        for chunk in std::mem::take(&mut check.holders).chunks(CHUNK) {
-            let found: Vec<_> =
-                chunk.iter().map(|(holder, sequence)| self.check_copies(holder, *sequence, check.strict)).collect();
-            self.collect(found, check).await?;
+        for chunk in gathered(checks, |check| &mut check.guests).chunks(CHUNK) {
+            let found: Vec<_> = chunk.iter().map(|(of, guest)| (*of, self.check_guest(table, guest, owners))).collect();
+            self.collect(found, checks).await?;
         }
-        let dead = std::mem::take(&mut check.dead);
-        for (schema, row) in dead.iter().filter(|_| self.is_atomic()) {
-            if !self.registered(schema)?.setting.copied.is_empty() && !self.is_awaited(schema, row).await? {
+        for chunk in gathered(checks, |check| &mut check.holders).chunks(CHUNK) {
+            let found: Vec<_> = chunk
+                .iter()
+                .map(|(of, (holder, sequence))| (*of, self.check_copies(holder, *sequence, strict)))
+                .collect();
+            self.collect(found, checks).await?;
+        }
+        let dead = gathered(checks, |check| &mut check.dead);
+        for (of, (schema, row)) in dead.iter().filter(|_| self.is_atomic()) {
+            if !self.registered(schema)?.setting.copied.is_empty()
+                && !self.is_awaited(schema, row).await?
+                && let Some(check) = checks.get_mut(*of)
+            {
                 check.litter.push((row.key.clone(), row.etag.clone()));
             }
         }
-        let found: Vec<_> = dead.iter().map(|(schema, row)| self.check_dead(schema, row)).collect();
-        self.collect(found, check).await
+        let found: Vec<_> = dead.iter().map(|(of, (schema, row))| (*of, self.check_dead(schema, row))).collect();
+        self.collect(found, checks).await
     }
 
+    /// Looks at these, so many at a time: each tells what is wrong with something of the check with that number.
     async fn collect(
         &self,
-        found: Vec<impl Future<Output = Result<Option<Violation>>>>,
-        check: &mut Check,
+        found: Vec<(usize, impl Future<Output = Result<Option<Violation>>>)>,
+        checks: &mut [Check],
     ) -> Result<()> {
-        let found: Vec<_> = stream::iter(found).buffered(CONCURRENT_READS).try_collect().await?;
-        check.violations.extend(found.into_iter().flatten());
+        let each = found.into_iter().map(|(of, found)| async move { Ok::<_, Error>((of, found.await?)) });
+        let each: Vec<_> = each.collect();
+        let found: Vec<_> = stream::iter(each).buffered(CONCURRENT_READS).try_collect().await?;
+        for (of, violation) in found {
+            if let Some(check) = checks.get_mut(of) {
+                check.violations.extend(violation);
+            }
+        }
         Ok(())
     }
 

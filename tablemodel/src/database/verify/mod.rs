@@ -2,7 +2,8 @@
 //! stand; and repair of what it finds.
 //!
 //! Online: what changes while it is walked, or is still on its way through the outbox, is looked at again before it is
-//! reported. What a partition shows by itself is `check`'s, what several show is `elsewhere`'s, mending is `repair`'s.
+//! reported. How tables are walked is `walk`'s, what a partition shows by itself is `check`'s, what several show is `elsewhere`'s, mending is
+//! `repair`'s.
 
 mod age;
 mod check;
@@ -15,19 +16,15 @@ mod owners;
 mod readable;
 mod relist;
 mod repair;
+mod walk;
 mod wanted;
 
-use std::{
-    collections::{BTreeSet, HashMap, HashSet},
-    fmt,
-    future::IntoFuture,
-    pin::Pin,
-};
+use std::{collections::HashMap, fmt, future::IntoFuture, pin::Pin};
 
-use tablemodel_store::{ETag, KeyRange, Query, Row, RowKey, StoreErrorKind};
+use tablemodel_store::{ETag, RowKey};
 
 pub use self::repair::{Repair, Repaired};
-use self::{check::Check, mend::Mend, owners::Owners};
+use self::{mend::Mend, owners::Owners};
 use crate::{database::Database, error::Result};
 
 /// What a walk found.
@@ -150,9 +147,6 @@ pub struct Verify<'a> {
     owners: Owners,
 }
 
-/// How often a partition is read again that shows something else each time.
-const READS: u32 = 5;
-
 /// What is told after each partition.
 type Progress<'a> = Box<dyn FnMut(&Verified) + Send + 'a>;
 
@@ -167,7 +161,8 @@ impl Database {
     ///
     /// Cost: one request per 1,000 rows, and a point read for each row in another partition and for the entity of each (but few for the
     /// rows of an entity with many), 16 at a time; of the object store one for each blob that is linked, another for each move of one that is
-    /// not where it was put, and each list in a blob as a whole; memory for the rows of one partition. Can run while the store is in use.
+    /// not where it was put, and each list in a blob as a whole; memory for the rows of one partition, and 1,000 of small ones, which are
+    /// checked together. Can run while the store is in use.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -230,110 +225,6 @@ impl<'a> Verify<'a> {
         self.progress = Some(Box::new(report));
         self
     }
-
-    async fn run(mut self) -> Result<Verified> {
-        if self.db.may_have_moved() {
-            Box::pin(self.db.look_at_states()).await?;
-        }
-        for schema in self.db.model().iter().copied() {
-            self.db.0.registry.get(schema)?; // else its rows would be taken for nobody's
-        }
-        let mut verified = Verified::default();
-        let tables: BTreeSet<_> = self.db.entity_tables();
-        let from = self.from.take();
-        for table in tables {
-            let after = match &from {
-                Some(checkpoint) if table < checkpoint.table.as_str() => continue,
-                Some(checkpoint) if table == checkpoint.table => Some(checkpoint.after.clone()),
-                _ => None,
-            };
-            self.table(table, after, &mut verified).await?;
-            if verified.next.is_some() {
-                break;
-            }
-        }
-        Ok(verified)
-    }
-
-    async fn table(&mut self, table: &'static str, after: Option<RowKey>, verified: &mut Verified) -> Result<()> {
-        let range = KeyRange::Table { after, before_partition: None };
-        let mut query = Query::new(self.db.table_name(table), range);
-        let mut partition: Vec<Row> = Vec::new();
-        loop {
-            let page = match self.db.query_store(&query).await {
-                Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(()),
-                other => other?,
-            };
-            for row in page.rows {
-                if let Some(last) = partition.last().filter(|last| last.key.partition != row.key.partition) {
-                    let checkpoint = Checkpoint { table: table.to_owned(), after: last.key.clone() };
-                    self.partition(table, std::mem::take(&mut partition), verified).await?;
-                    if verified.rows >= self.rows {
-                        verified.next = Some(checkpoint);
-                        return Ok(());
-                    }
-                }
-                partition.push(row);
-            }
-            match page.continuation {
-                Some(next) => query.continuation = Some(next),
-                None => break,
-            }
-        }
-        self.partition(table, partition, verified).await
-    }
-
-    /// Of a walk before something is readable: whether a cell is another than its sources each time, and of an aggregate that was complete before.
-    fn is_of_kept_cell(&self, of: &Violation) -> bool {
-        let kept = |(target, property)| self.db.not_kept(target, property, false);
-        self.strict && self.db.cell_of(of).map(kept).is_some_and(|not_kept| matches!(not_kept, Ok(None)))
-    }
-
-    /// Checks the rows of a partition; where something is wrong, once more on a fresh read, until that finds the same, or each row was
-    /// right once.
-    async fn partition(&mut self, table: &'static str, rows: Vec<Row>, verified: &mut Verified) -> Result<()> {
-        let Some(partition) = rows.first().map(|row| row.key.partition.clone()) else { return Ok(()) };
-        let mut check = self.db.check_partition(table, rows, self.strict, &self.owners).await?;
-        let mut confirmed = Vec::new();
-        for attempt in 0..=READS {
-            if check.violations.is_empty() {
-                break;
-            }
-            if attempt == READS {
-                let open = std::mem::take(&mut check.violations);
-                verified.leave_open(open.into_iter().filter(|of| !self.is_of_kept_cell(of)).collect(), self.strict);
-                break;
-            }
-            let rows = self.db.read_partition(table, &partition).await?;
-            let again = self.db.check_partition(table, rows, self.strict, &Owners::default()).await?;
-            let before = std::mem::replace(&mut check, again).violations;
-            let now = std::mem::take(&mut check.violations);
-            let (same, others): (Vec<_>, Vec<_>) = now.into_iter().partition(among(&before));
-            // A row of the others that was right once was written since, or is being written.
-            let open: HashSet<&RowKey> = before.iter().map(|of| &of.key).collect();
-            let is_told = among(&confirmed);
-            check.violations = others.into_iter().filter(|of| open.contains(&of.key) && !is_told(of)).collect();
-            drop(is_told);
-            confirmed.extend(same);
-        }
-        check.violations = confirmed;
-        #[cfg(feature = "blob")]
-        if !self.strict {
-            verified.violations.extend(self.db.check_links(table, std::mem::take(&mut check.links)).await?);
-        }
-        verified.rows += check.rows;
-        verified.entities += check.entities;
-        verified.derived += check.derived;
-        verified.tombstones += check.tombstones;
-        verified.pending += check.pending;
-        verified.foreign += check.foreign;
-        verified.violations.append(&mut check.violations);
-        verified.litter.extend(check.litter.into_iter().map(|(key, etag)| (table, key, etag)));
-        if let Some(progress) = &mut self.progress {
-            progress(verified);
-        }
-        Ok(())
-    }
 }
 
 /// Tells of a violation whether it is one of these.
@@ -351,33 +242,5 @@ impl<'a> IntoFuture for Verify<'a> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.run())
-    }
-}
-
-impl Database {
-    async fn check_partition(
-        &self,
-        table: &'static str,
-        rows: Vec<Row>,
-        strict: bool,
-        owners: &Owners,
-    ) -> Result<Check> {
-        let rows = self.with_readable_keys(table, rows).await?;
-        let mut check = Check::of(self, table, rows, strict)?;
-        self.check_elsewhere(&mut check, owners).await?;
-        Ok(check)
-    }
-
-    async fn read_partition(&self, table: &str, partition: &str) -> Result<Vec<Row>> {
-        let mut query = Query::new(self.table_name(table), KeyRange::partition(partition));
-        let mut rows = Vec::new();
-        loop {
-            let page = self.query_page(&query).await?;
-            rows.extend(page.rows);
-            match page.continuation {
-                Some(next) => query.continuation = Some(next),
-                None => return Ok(rows),
-            }
-        }
     }
 }

@@ -32,6 +32,7 @@ mod stalled;
 mod succeeded;
 mod tables;
 mod together;
+mod unclosed;
 mod undoing;
 mod unread;
 

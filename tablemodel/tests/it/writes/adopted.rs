@@ -2,7 +2,12 @@
 //!
 //! Their indexes have to be built first.
 
-use tablemodel::{ErrorKind, RowKey, Value, ValueRef, prelude::*, store::Action, testing::TestDatabase};
+use tablemodel::{
+    ErrorKind, RowKey, Value, ValueRef,
+    prelude::*,
+    store::{Action, Batch},
+    testing::TestDatabase,
+};
 
 use super::{assert_clean, plant, properties, ticks};
 use crate::migrate::{MODES, assert_clean as settled, next, store_of};
@@ -90,6 +95,27 @@ async fn rows_of_several_types_show_another_programs_row_as_what_takes_it_over()
     let none = db.get::<Customer>(&RowKey::new("eu", "fax_1")).await.expect("read");
     assert!(none.is_none(), "nor is it found by its key");
     assert!(db.get::<Customer>(&RowKey::new("eu", "c_0001")).await.expect("read").is_some());
+}
+
+/// A store is asked for rows of any type, and those of other programs count to the limit of its pages.
+#[tokio::test]
+async fn the_first_entities_behind_thousands_of_other_rows_take_few_requests() {
+    let db = legacy().await;
+    for first in (0..2_500).step_by(100) {
+        let other = |number: i32| (format!("c_!{number:04}"), Action::Insert(properties([("Fax", "0".into())])));
+        let rows = (first..first + 100).map(other);
+        let batch = rows.fold(Batch::new("Legacy", "eu"), |batch, (row, action)| batch.with(row, action));
+        db.store().commit(&[batch]).await.expect("planted");
+    }
+    db.forget_calls();
+    let found = Customer::find().region("eu").first(1, &db).await.expect("read");
+    assert_eq!(found.iter().map(|customer| customer.id).collect::<Vec<_>>(), [1]);
+    let tally = db.tally();
+    assert!(tally.range_queries + tally.partition_scans <= 4, "{tally:?}");
+
+    let page = Customer::find().region("eu").page(1, None, &db).await.expect("read");
+    let rest = Customer::find().region("eu").page(1, page.cursor.as_ref(), &db).await.expect("read");
+    assert_eq!((page.items[0].id, rest.items[0].id, rest.cursor), (1, 2, None));
 }
 
 /// Teams of another program, in which workers are counted.
