@@ -41,7 +41,7 @@ pub(super) struct Copying {
     /// The first batch of those that are not.
     pub(super) alone_from: Option<usize>,
     /// Sources that the batch itself writes, by row key: their holders see what it makes of them.
-    own: Vec<String>,
+    own: HashSet<String>,
     /// Back-references put before their holder, and since when.
     pub(super) registered: Vec<Registration>,
     pub(super) since: Option<Since>,
@@ -207,7 +207,7 @@ impl Run<'_> {
     /// The holders that are written in the commit of these changes: as far as they fit into its batch where they stand
     /// beside their source, and all others where several partitions commit as one.
     pub(super) async fn followers(&mut self, changes: &[Change]) -> Result<Followers> {
-        let mut followers = Followers::default();
+        let (mut followers, mut asked) = (Followers::default(), None);
         for change in changes {
             let registered = self.registered(change)?;
             if registered.setting.copied.is_empty() {
@@ -216,10 +216,17 @@ impl Run<'_> {
             for source in followed(change, &registered.setting, &self.known)? {
                 followers.sources.push((change.schema().entity_type, source.clone()));
                 self.find_restricting(change, &registered, &source).await?;
+                let before = followers.beside.len();
                 self.find_followers(change.schema(), &registered, &source, &mut followers).await?;
-                let (mates, beside) = followers.beside.drain(..).partition(|holder| self.is_mate(holder, changes));
-                followers.beside = beside;
-                followers.mates.extend::<Vec<_>>(mates);
+                if followers.beside.len() > before {
+                    let asked = asked.get_or_insert_with(|| changes.iter().map(entity).collect::<HashSet<_>>());
+                    let is_along = |holder: &Change| self.copying.along.contains(&holder.key().row);
+                    let found = followers.beside.split_off(before).into_iter();
+                    let (mates, beside): (Vec<_>, Vec<_>) =
+                        found.partition(|holder| is_along(holder) || asked.contains(&entity(holder)));
+                    followers.mates.extend(mates); // the batch writes them in any case
+                    followers.beside.extend(beside);
+                }
             }
         }
         if followers.sources.is_empty() {
@@ -300,6 +307,7 @@ impl Run<'_> {
 
     /// Holders among the changes themselves: what one of them copies, another may change.
     fn mates(&self, changes: &[Change], followers: &mut Followers) -> Result<()> {
+        let sources: HashSet<_> = followers.sources.iter().map(|(of, row)| (*of, row.as_str())).collect();
         for change in changes {
             let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else {
                 continue;
@@ -307,7 +315,7 @@ impl Run<'_> {
             for copy in image.schema.copies {
                 let Some(source) = copy::source(image, copy)? else { continue };
                 let is_changed = source.is_beside(image.schema, self.partition)
-                    && followers.sources.contains(&(source.schema.entity_type, source.key.row));
+                    && sources.contains(&(source.schema.entity_type, source.key.row.as_str()));
                 if is_changed {
                     let (schema, key) = (image.schema, image.key.clone());
                     followers.mates.push(Change::Recopy { schema, key, repair: false });
@@ -315,14 +323,6 @@ impl Run<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Whether the batch writes the holder in any case.
-    fn is_mate(&self, holder: &Change, changes: &[Change]) -> bool {
-        let is_same = |change: &Change| {
-            change.schema().entity_type == holder.schema().entity_type && change.key() == holder.key()
-        };
-        self.copying.along.contains(&holder.key().row) || changes.iter().any(is_same)
     }
 
     /// The plan of the changes with the holders beside them, and those of the other holders; nothing where another
@@ -387,6 +387,11 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// The stored name and the key of the entity that is changed.
+fn entity(change: &Change) -> (&'static str, &RowKey) {
+    (change.schema().entity_type, change.key())
 }
 
 /// The changes, each with whether an earlier one is of the same entity.

@@ -3,7 +3,11 @@
 //!
 //! Which those are, and what is written of them, is `plan::follow`'s to say.
 
-use std::{collections::BTreeSet, ops::Bound, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    ops::Bound,
+    sync::Arc,
+};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{Batch, KeyRange, Operation, Page, Query, Row, RowKey, RowRange, Shown, key::compare, limits};
@@ -28,7 +32,7 @@ use crate::{
 const WORTH_A_QUERY: usize = 4;
 /// Rows that such a query may give for each that is wanted.
 const ROWS_EACH: usize = 3;
-/// Partitions whose holders are seen to before others may use the thread: what a store shows is not waited for.
+/// Partitions, or holders of one, that are seen to before others may use the thread: what a store shows is not waited for.
 const IN_ONE_GO: usize = 256;
 /// Rows read at the same time.
 const CONCURRENT_READS: usize = 16;
@@ -167,7 +171,10 @@ impl Database {
         let partition = keys.first().map_or("", |key| &key.partition);
         let mut batch = Batch::new(registered.table.as_str(), partition);
         let rows = keys.iter().map(|key| key.row.as_str()).collect();
-        for (row, found) in self.rows_at(&registered.table, partition, rows).await? {
+        for (number, (row, found)) in (1..).zip(self.rows_at(&registered.table, partition, rows).await?) {
+            if number % IN_ONE_GO == 0 {
+                yield_now().await;
+            }
             let Some(found) = found else { continue };
             if let Some(action) = follow::write(registered.holder(&found.key), &Shown::new(&found), held, context)? {
                 batch.operations.push(Operation { row: row.to_owned(), action });
@@ -251,15 +258,19 @@ fn told<'k>(page: Page, rows: &mut Vec<&'k str>) -> Vec<(&'k str, Option<Row>)> 
 /// the same, the guard alone, which fails.
 pub(super) fn join(mut batch: Batch, own: usize, to: &mut Vec<Batch>) {
     let is_same_place = |other: &&mut Batch| other.partition == batch.partition && other.table == batch.table;
-    for other in to.iter_mut().take(own).filter(is_same_place) {
-        batch.operations.retain(|operation| {
-            let Some(guard) = other.operations.iter_mut().find(|guard| guard.row == operation.row) else { return true };
+    let others: Vec<_> = to.iter_mut().take(own).filter(is_same_place).collect();
+    if !others.is_empty() {
+        let follow: HashMap<_, _> = batch.operations.iter().map(|follows| (follows.row.as_str(), follows)).collect();
+        let mut met = HashSet::new();
+        for guard in others.into_iter().flat_map(|other| &mut other.operations) {
+            let Some(follows) = follow.get(guard.row.as_str()) else { continue };
             let read = matched(&guard.action);
-            if read.is_some() && read == matched(&operation.action) {
-                guard.action = operation.action.clone();
+            if read.is_some() && read == matched(&follows.action) {
+                guard.action = follows.action.clone();
             }
-            false
-        });
+            met.insert(guard.row.as_str());
+        }
+        batch.operations.retain(|operation| !met.contains(operation.row.as_str()));
     }
     if !batch.operations.is_empty() {
         split(batch, to);

@@ -3,6 +3,8 @@
 
 mod commit;
 mod later;
+mod left;
+mod ranked;
 mod rows;
 mod shared;
 
@@ -13,6 +15,7 @@ use tablemodel_store::{Action, DateTime, ETag, Properties, Row, RowKey};
 use self::later::Later;
 pub(crate) use self::{
     commit::split,
+    left::{Left, Lefts},
     rows::{BatchRow, Rows, matched},
 };
 use crate::{
@@ -65,22 +68,11 @@ struct BatchEdit {
     schema: &'static EntitySchema,
 }
 
-/// What a change leaves: its primary row's properties, and where they stand in the batch.
-#[derive(Debug)]
-pub(crate) struct Left {
-    pub(crate) row: String,
-    pub(crate) properties: Option<Properties>,
-    /// Its parts; those that the batch writes have no ETag yet.
-    pub(crate) parts: Vec<Row>,
-    /// Whether the entity was not there before: what a caller read cannot be it.
-    born: bool,
-}
-
 /// The folded writes of a batch in one partition.
 #[derive(Debug, Default)]
 pub(crate) struct BatchPlan {
     pub(crate) rows: Rows,
-    pub(crate) left: Vec<Left>,
+    pub(crate) left: Lefts,
     /// Rows of other partitions, to be written in the same commit.
     pub(crate) away: Vec<BatchAway>,
     /// Entities of other partitions that must be as they were read, to be written in the same commit.
@@ -158,7 +150,7 @@ impl BatchPlan {
     pub(crate) fn of(changes: usize) -> Self {
         const ROWS_EACH: usize = 4;
         let rows = Rows::with_capacity(changes * ROWS_EACH);
-        Self { rows, left: Vec::with_capacity(changes), ..Self::default() }
+        Self { rows, left: Lefts::with_capacity(changes), ..Self::default() }
     }
 
     /// Plans one more change, against the images that the earlier ones left.
@@ -187,10 +179,10 @@ impl BatchPlan {
             self.claims.retain(|away| away.change != number);
         }
         if let (Change::Recopy { .. }, Some(_)) = (&*change, &properties)
-            && let Some(asked) = self.left.iter_mut().rev().find(|left| left.row == key.row)
+            && let Some(asked) = self.left.last_of(&key.row)
         {
             // Of a holder that the caller writes too: it is this that he has then.
-            (asked.properties, asked.parts) = (properties.clone(), parts.clone());
+            self.left.renew(asked, properties.clone(), parts.clone());
         }
         let gone = taken.filter(|(row, _)| *row != key.row || properties.is_none());
         self.gone.extend(gone.map(|(row, sequence)| (row.to_owned(), sequence, number)));
@@ -242,7 +234,7 @@ impl BatchPlan {
 
     /// What the last change of this entity left.
     fn left_at(&self, row: &str) -> Option<&Left> {
-        self.left.iter().rev().find(|left| left.row == row)
+        self.left.get(self.left.last_of(row)?)
     }
 
     /// Whether an earlier change took the entity of this row away, and none put one there since.
@@ -250,16 +242,6 @@ impl BatchPlan {
         let Some((.., gone)) = self.gone.iter().rev().find(|(gone, ..)| gone == row) else { return false };
         let put = self.left.iter().rposition(|left| left.row == row && left.properties.is_some());
         put.is_none_or(|put| put < *gone)
-    }
-
-    /// What the last change that wrote this row, a head or a part, left in it.
-    fn left_in(&self, row: &str) -> Option<&Properties> {
-        let mut lefts = self.left.iter().rev();
-        let last = lefts.find_map(|left| match left.row == row {
-            true => Some(left.properties.as_ref()),
-            false => left.parts.iter().find(|part| part.key.row == row).map(|part| Some(&part.properties)),
-        });
-        last.flatten()
     }
 
     /// What the batch does to the row.
@@ -343,7 +325,7 @@ impl BatchPlan {
     pub(crate) fn row_after(&self, row: &str) -> Option<Option<&Properties>> {
         let planned = self.planned(row)?;
         // What an earlier change left there is no longer where a later one takes the entity away.
-        let left = self.left_in(row).filter(|_| !self.is_gone(row));
+        let left = self.left.in_row(row).filter(|_| !self.is_gone(row));
         Some(planned.action.properties().map(|written| left.unwrap_or(written)))
     }
 

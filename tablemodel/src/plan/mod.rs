@@ -14,6 +14,7 @@ pub(crate) mod fold;
 pub(crate) mod follow;
 pub(crate) mod forms;
 pub(crate) mod group;
+pub(crate) mod grouped;
 pub(crate) mod image;
 pub(crate) mod join;
 pub(crate) mod known;

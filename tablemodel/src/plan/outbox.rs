@@ -99,11 +99,6 @@ impl AwayRow {
         Ok(Some(Self { index, away, row, owner, sequence, want: Some(head), parts, was }))
     }
 
-    /// Whether both are the same row.
-    pub(crate) fn is_at(&self, other: &Self) -> bool {
-        self.row == other.row && self.away == other.away
-    }
-
     /// The write that makes it so in one commit with its entity; `is_missing` says that it was looked for in vain.
     pub(crate) fn action(&self, is_missing: bool) -> Option<Action> {
         match (&self.want, is_missing) {

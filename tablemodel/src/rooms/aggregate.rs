@@ -28,7 +28,8 @@ use crate::{
 use self::contribution::owner_of;
 pub(crate) use self::{
     contribution::{
-        Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, added, entries, is_contribution, is_first, rank_behind,
+        Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, added, entries, is_contribution, is_first, is_of_aggregate,
+        rank_behind,
     },
     edit::{Edit, edits},
     rank::Rank,
@@ -139,9 +140,9 @@ impl Into {
         std::iter::once(cell).chain(target)
     }
 
-    /// Whether both are the same.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        self.row == other.row && self.property.property == other.property.property && self.part == other.part
+    /// What tells it from all others of its partition.
+    pub(crate) fn place(&self) -> (&str, &'static str, Option<u16>) {
+        (&self.row, self.property.property, self.part)
     }
 
     fn discriminator(&self) -> String {

@@ -11,6 +11,7 @@ use crate::{
     plan::{
         batch::{BatchAway, BatchPlan, Missing},
         entries::Away,
+        grouped::grouped,
         system::{self, RowKind},
     },
     schema::{EntitySchema, IndexSchema},
@@ -28,27 +29,24 @@ pub(crate) struct Net<'a> {
     pub(crate) holder: Option<&'a str>,
     /// What the entity that has it after wants there.
     pub(crate) taker: Option<&'a BatchAway>,
+    /// All changes that touch it.
+    changes: Vec<&'a BatchAway>,
 }
 
 /// What the changes come to, one for each claim: two entities of a batch may exchange a value, and one may pass through
 /// several. Rows of other indexes are left out.
 pub(crate) fn nets(rows: &[BatchAway]) -> Result<Vec<Net<'_>>> {
-    let mut claims: Vec<Vec<&BatchAway>> = Vec::new();
-    for row in rows.iter().filter(|row| row.claimed().is_some()) {
-        match claims.iter_mut().find(|claim| claim.iter().any(|other| row.row.is_at(&other.row))) {
-            Some(claim) => claim.push(row),
-            None => claims.push(vec![row]),
-        }
-    }
-    claims.iter().filter_map(|changes| net(changes).transpose()).collect()
+    let claims = rows.iter().filter(|row| row.claimed().is_some());
+    let claims = grouped(claims, |BatchAway { row, .. }| (&row.away, &row.row));
+    claims.into_iter().filter_map(|changes| net(changes).transpose()).collect()
 }
 
 /// One entity's changes at a claim: who it is, the first, the last.
 type Span<'a> = (&'a str, &'a BatchAway, &'a BatchAway);
 
-fn net<'a>(changes: &[&'a BatchAway]) -> Result<Option<Net<'a>>> {
-    let mut owners: Vec<Span<'a>> = Vec::new();
-    for change in changes {
+fn net(changes: Vec<&BatchAway>) -> Result<Option<Net<'_>>> {
+    let mut owners: Vec<Span<'_>> = Vec::new();
+    for change in changes.iter().copied() {
         match owners.iter_mut().find(|(owner, ..)| *owner == change.row.owner) {
             Some((_, _, last)) => *last = change,
             None => owners.push((&change.row.owner, change, change)),
@@ -60,7 +58,7 @@ fn net<'a>(changes: &[&'a BatchAway]) -> Result<Option<Net<'a>>> {
         return Err(met_twice(other));
     }
     let holder = owners.iter().find(|(_, first, _)| first.row.was).map(|(owner, ..)| *owner);
-    Ok(owners.first().map(|(_, first, _)| Net { first, holder, taker }))
+    Ok(owners.first().map(|(_, first, _)| Net { first, holder, taker, changes }))
 }
 
 fn met_twice(row: &BatchAway) -> Error {
@@ -75,6 +73,11 @@ impl Net<'_> {
     /// Where the claim stands.
     pub(crate) fn place(&self) -> (Away, String) {
         (self.first.row.away.clone(), self.first.row.row.clone())
+    }
+
+    /// Whether a change of this entity touches it.
+    pub(crate) fn is_touched_by(&self, owner: &str) -> bool {
+        self.changes.iter().any(|change| change.row.owner == owner)
     }
 
     /// What is known of it. That there is none was true beside the entity as it was then.

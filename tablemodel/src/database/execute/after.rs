@@ -177,7 +177,7 @@ impl Run<'_> {
         let Some(operation) = self.operation else { return Err(self.unknown()) };
         let mut outcomes = Vec::with_capacity(plan.left.len());
         let mut ours = false;
-        for left in &plan.left {
+        for left in plan.left.iter() {
             // What a later change of the batch took away again proves nothing, unless by a tombstone; nor does what follows.
             if written(plan, &left.row).is_none_or(is_contribution) {
                 outcomes.push(None);

@@ -60,11 +60,9 @@ impl Run<'_> {
 
     pub(super) async fn read_claim(&mut self, net: &Net<'_>, plan: &BatchPlan) -> Result<()> {
         // An entity that is written for another reason, and has the value before and after, is none that gives it up.
-        let touches =
-            |owner: &str| plan.away.iter().any(|away| away.row.owner == owner && away.row.is_at(&net.first.row));
         let ours = |owner: &RowKey| {
             let is_here = owner.partition == plan.partition_or(self.partition)
-                && (touches(&owner.row) || plan.takes_away(&owner.row));
+                && (net.is_touched_by(&owner.row) || plan.takes_away(&owner.row));
             is_here || self.from.as_ref() == Some(owner)
         };
         let found = match net.taker {

@@ -1,9 +1,12 @@
 //! Contributions of a run: those that it reads to know what comes first, and those that its commit brings to other
 //! partitions.
 
-use std::ops::Bound;
+use std::{
+    collections::{BTreeMap, HashMap, HashSet, hash_map::Entry},
+    ops::Bound,
+};
 
-use tablemodel_store::{Batch, KeyRange, Operation, Query, Row, RowRange, limits};
+use tablemodel_store::{Batch, KeyRange, Query, Row, RowRange, limits};
 
 use super::{Asked, Run};
 use crate::{
@@ -20,7 +23,7 @@ use crate::{
 };
 
 /// Contributions by the place where their targets stand.
-pub(in crate::database) type Places = Vec<(Away, Vec<Change>)>;
+pub(in crate::database) type Places = BTreeMap<Away, Vec<Change>>;
 
 impl Run<'_> {
     /// Learns the first contributions behind `prefix`: one more than the changes of a batch may take away. Those that are
@@ -80,12 +83,13 @@ impl Run<'_> {
     pub(in crate::database) fn take_guests(&mut self, plans: &[&BatchPlan], follows: &[BatchPlan]) -> bool {
         let before = self.guests.len() + self.hosted.len();
         (self.guests, self.hosted) = (Vec::new(), Places::new());
+        let follows: HashSet<_> = follows.iter().map(BatchPlan::place).collect();
         for (away, changes) in places(plans) {
             let table = self.db.table_name(away.table);
             if self.is_at(&away) {
                 self.guests = changes;
-            } else if follows.iter().any(|plan| plan.place() == (table.as_str(), away.partition.as_str())) {
-                self.hosted.push((away, changes));
+            } else if follows.contains(&(table.as_str(), away.partition.as_str())) {
+                self.hosted.insert(away, changes);
             }
         }
         before == 0 && !(self.guests.is_empty() && self.hosted.is_empty())
@@ -93,18 +97,17 @@ impl Run<'_> {
 
     /// Whether each place whose contributions were taken is one where entities follow.
     fn is_hosted_by(&self, follows: &[BatchPlan]) -> bool {
-        let is_among = |(away, _): &(Away, Vec<Change>)| {
-            let place = (self.db.table_name(away.table), away.partition.as_str());
-            follows.iter().any(|plan| plan.place() == (place.0.as_str(), place.1))
-        };
-        self.hosted.iter().all(is_among)
+        let follows: HashSet<_> = follows.iter().map(BatchPlan::place).collect();
+        let is_among =
+            |away: &Away| follows.contains(&(self.db.table_name(away.table).as_str(), away.partition.as_str()));
+        self.hosted.keys().all(is_among)
     }
 
     /// The contributions of these plans that neither this run nor the other has taken.
     pub(in crate::database) fn places_apart(&self, plans: &[&BatchPlan], other: Option<&Self>) -> Places {
-        let is_taken = |run: &Self, away: &Away| run.is_at(away) || run.hosted.iter().any(|(place, _)| place == away);
+        let is_taken = |run: &Self, away: &Away| run.is_at(away) || run.hosted.contains_key(away);
         let mut places = places(plans);
-        places.retain(|(away, _)| !is_taken(self, away) && !other.is_some_and(|other| is_taken(other, away)));
+        places.retain(|away, _| !is_taken(self, away) && !other.is_some_and(|other| is_taken(other, away)));
         places
     }
 
@@ -114,8 +117,8 @@ impl Run<'_> {
 
     /// Takes over the contributions that stand where this run does, which follows the other.
     pub(in crate::database) fn host(&mut self, other: &Self) {
-        let here = other.hosted.iter().filter(|(away, _)| self.is_at(away));
-        self.guests = here.flat_map(|(_, changes)| changes.clone()).collect();
+        let here = Away { table: self.registered.schema.table, partition: self.partition.to_owned() };
+        self.guests = other.hosted.get(&here).cloned().unwrap_or_default();
     }
 
     /// How many contributions are planned with the changes and may be too many for one batch with them, since the store commits several
@@ -136,7 +139,7 @@ impl Run<'_> {
     /// own.
     pub(in crate::database) async fn join_places(&mut self, places: Places, batches: Vec<Batch>) -> Result<Vec<Batch>> {
         self.places.clear();
-        let mut joined = batches;
+        let (own, mut joined) = (batches.len(), batches);
         for (away, changes) in places {
             let Some(first) = changes.first() else { continue };
             let registered = self.db.registered(first.schema())?;
@@ -144,37 +147,46 @@ impl Run<'_> {
             let asked = Asked { together: self.db.is_atomic(), ..self.asked };
             let mut run = Run { missing: self.missing.clone(), asked, ..new };
             let (plan, theirs) = Box::pin(run.prepare(&changes)).await.map_err(Error::alone)?;
-            theirs.into_iter().for_each(|batch| append(batch, &mut joined));
+            joined.extend(theirs);
             self.places.push(plan);
+        }
+        if joined.len() > own {
+            fold_guards(&mut joined, own);
         }
         Ok(joined)
     }
 }
 
-/// Puts the batch behind the others. A target may be the source of a copy, and guarded already: what was read of it for both
-/// is then one write, and if that is not the same, the guard alone, which fails.
-fn append(mut batch: Batch, to: &mut Vec<Batch>) {
-    let is_same_place = |other: &Batch| other.table == batch.table && other.partition == batch.partition;
-    for other in to.iter_mut().filter(|other| is_same_place(other)) {
-        let theirs = |row: &str| batch.operations.iter().find(|operation| operation.row == row);
-        let is_same = |own: &Operation| {
-            theirs(&own.row).is_some_and(|operation| matched(&operation.action) == matched(&own.action))
-        };
-        other.operations.retain(|own| !is_same(own));
-        batch.operations.retain(|operation| !other.operations.iter().any(|own| own.row == operation.row));
+/// Lets each row be written once by these batches, of which the first `own` ones were there before. A target may be the source of a copy,
+/// and guarded already: what was read of it for both is then one write, and if that is not the same, the guard alone, which fails.
+fn fold_guards(batches: &mut Vec<Batch>, own: usize) {
+    let (mut rows, mut folded) = (HashMap::new(), HashSet::new());
+    for (number, batch) in batches.iter().enumerate() {
+        for (at, operation) in batch.operations.iter().enumerate() {
+            let write = ((number, at), matched(&operation.action));
+            match rows.entry((&batch.table, &batch.partition, &operation.row)) {
+                Entry::Vacant(free) => drop(free.insert(write)),
+                Entry::Occupied(_) if number < own => {}
+                Entry::Occupied(mut first) if first.get().1 == write.1 => {
+                    let (guard, _) = first.insert(write);
+                    folded.insert(guard);
+                }
+                Entry::Occupied(_) => drop(folded.insert((number, at))),
+            }
+        }
     }
-    to.push(batch);
-    to.retain(|batch| !batch.operations.is_empty());
+    for (number, batch) in batches.iter_mut().enumerate().filter(|_| !folded.is_empty()) {
+        let mut places = 0..;
+        batch.operations.retain(|_| places.next().is_none_or(|at| !folded.contains(&(number, at))));
+    }
+    batches.retain(|batch| !batch.operations.is_empty());
 }
 
 /// The contributions that the plans of one commit bring, by place.
 fn places(plans: &[&BatchPlan]) -> Places {
     let mut places = Places::new();
     for (away, change) in plans.iter().flat_map(|plan| plan.contributions()) {
-        match places.iter_mut().find(|(place, _)| place == away) {
-            Some((_, changes)) => changes.push(change),
-            None => places.push((away.clone(), vec![change])),
-        }
+        places.entry(away.clone()).or_default().push(change);
     }
     places
 }

@@ -153,7 +153,7 @@ async fn mark_cell(db: &Database, states: &Generation, into: &Into, key: &RowKey
 /// Counts the sources of every cell that is marked. Every live program must keep those that are counted.
 ///
 /// Cost: one request per 1,000 rows of the targets' tables, twice a read of each partition that has such cells at most, where nobody
-/// writes it, and two or three writes for each cell.
+/// writes it, and two or three writes for each cell; memory for the rows of one partition.
 pub(super) async fn count(owned: &Owned, counted: &[Counted]) -> Result<()> {
     for Counted { aggregate, .. } in counted {
         let filter = cells_of(aggregate).and(aggregate::unbuilt_only());
@@ -166,29 +166,43 @@ pub(super) async fn count(owned: &Owned, counted: &[Counted]) -> Result<()> {
     Ok(())
 }
 
-/// One walk over cells that are not counted: how many it found.
+/// One walk over cells that are not counted: how many it found. Those of a partition are counted together, on however many pages they
+/// are: their sources are all of its rows.
 async fn count_once(owned: &Owned, table: &'static str, filter: Filter) -> Result<u64> {
     let mut query = Query::new(owned.db.table_name(table), KeyRange::table()).filtered(filter);
-    let mut found = 0;
+    let (mut found, mut partition, mut cells) = (0, String::new(), BTreeMap::new());
     loop {
         let Some(page) = page(&owned.db, &query).await? else { return Ok(found) };
         found += page.rows.len() as u64;
-        for cells in page.rows.chunk_by(|a, b| a.key.partition == b.key.partition) {
-            count_these(owned, table, cells).await?;
+        for Row { key, etag, .. } in page.rows {
+            if key.partition != partition {
+                count_these(owned, table, &partition, std::mem::take(&mut cells)).await?;
+                partition = key.partition;
+            }
+            cells.insert(key.row, etag);
         }
         match page.continuation {
             Some(next) => query.continuation = Some(next),
-            None => return Ok(found),
+            None => break,
         }
+        owned.go_on().await?;
     }
+    count_these(owned, table, &partition, cells).await?;
+    Ok(found)
 }
 
 /// Counts the sources of cells of one partition, as they were read. One that changes meanwhile is read again, and then its sources.
-async fn count_these(owned: &Owned, table: &'static str, cells: &[Row]) -> Result<()> {
-    let Some(RowKey { partition, .. }) = cells.first().map(|cell| &cell.key) else { return Ok(()) };
-    let mut left: BTreeMap<_, _> = cells.iter().map(|cell| (cell.key.row.clone(), cell.etag.clone())).collect();
+async fn count_these(
+    owned: &Owned,
+    table: &'static str,
+    partition: &str,
+    mut left: BTreeMap<String, ETag>,
+) -> Result<()> {
     let mut attempt = 0;
     while attempt < ATTEMPTS {
+        if left.is_empty() {
+            return Ok(());
+        }
         let (before, mut hindered) = (left.len(), false);
         for found in owned.db.uncounted(table, partition, &left).await? {
             match owned.db.mend(&found).await {
@@ -207,7 +221,7 @@ async fn count_these(owned: &Owned, table: &'static str, cells: &[Row]) -> Resul
         attempt = if left.len() < before { 0 } else { attempt + 1 };
         owned.db.pause(attempt).await;
     }
-    let key = left.into_keys().next().map(|row| RowKey::new(partition.clone(), row));
+    let key = left.into_keys().next().map(|row| RowKey::new(partition, row));
     let detail = "sources of an aggregate are written more often than they can be counted; apply again";
     let error = Error::new(ErrorKind::Unavailable, detail);
     Err(key.map_or(error.clone(), |key| error.at_key(key)))

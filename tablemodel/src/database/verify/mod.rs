@@ -92,6 +92,11 @@ impl Violation {
     pub(super) fn unmendable(table: &str, key: RowKey, kind: ViolationKind, detail: String) -> Self {
         Self { table: table.to_owned(), key, kind, detail, mend: Mend::No }
     }
+
+    /// The table and key of the row.
+    fn row(&self) -> (&str, &RowKey) {
+        (&self.table, &self.key)
+    }
 }
 
 /// What can be wrong with a row.

@@ -2,7 +2,9 @@
 //!
 //! What rows a list is made of is `rooms::list`'s.
 
-use tablemodel_store::{Action, Batch, Condition, ETag, RowKey};
+use std::collections::HashSet;
+
+use tablemodel_store::{Action, Batch, Condition, ETag, Operation, RowKey};
 
 use super::Violation;
 use crate::{
@@ -69,11 +71,14 @@ impl Database {
             let at = RowKey::new(key.partition.clone(), row.clone());
             batch = batch.with(row, self.put_outgrown(self.known(relist.entity)?, index, &at, action).await?);
         }
-        for (row, etag) in relist.rows.iter().filter(|(row, _)| row != key) {
-            if !batch.operations.iter().any(|operation| operation.row == row.row) {
-                batch = batch.with(row.row.clone(), Action::Delete(Condition::Match(etag.clone())));
-            }
-        }
+        let stays: HashSet<_> = batch.operations.iter().map(|operation| operation.row.as_str()).collect();
+        let goes = relist.rows.iter().filter(|(row, _)| row != key && !stays.contains(row.row.as_str()));
+        let removal = |(row, etag): &(RowKey, ETag)| Operation {
+            row: row.row.clone(),
+            action: Action::Delete(Condition::Match(etag.clone())),
+        };
+        let removals: Vec<_> = goes.map(removal).collect();
+        batch.operations.extend(removals);
         Ok(batch)
     }
 }

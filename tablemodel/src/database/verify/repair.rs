@@ -4,7 +4,7 @@
 //! was read. What cannot be read is left to the user.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeMap, HashSet},
     fmt,
     future::IntoFuture,
     pin::Pin,
@@ -106,32 +106,35 @@ impl<'a> Repair<'a> {
         for restless in std::mem::take(&mut found.restless) {
             found.unsettled += u64::from(db.calm(&restless).await.is_err());
         }
-        let mut left = db.mend_each(found.violations.clone()).await;
+        let mut left = db.mend_each(&found.violations).await;
         for _ in 0..AGAIN {
             // What one mend writes on its way, another finds otherwise than it was read.
             let (unmendable, changed): (Vec<_>, Vec<_>) = left.into_iter().partition(|(of, _)| of.mend == Mend::No);
             left = unmendable;
-            let places: BTreeSet<_> =
-                changed.iter().map(|(of, _)| (of.table.clone(), of.key.partition.clone())).collect();
-            for (table, partition) in places {
+            let mut places = BTreeMap::<_, Vec<_>>::new();
+            for (of, why) in changed {
+                places.entry((of.table.clone(), of.key.partition.clone())).or_default().push((of, why));
+            }
+            for ((table, partition), changed) in places {
                 match db.mendable(&table, &partition, strict).await? {
-                    Some(found) => left.extend(db.mend_each(found).await),
-                    None => {
-                        let is_here =
-                            |(of, _): &&(Violation, String)| of.table == table && of.key.partition == partition;
-                        left.extend(changed.iter().filter(is_here).cloned());
-                    }
+                    Some(found) => left.extend(db.mend_each(&found).await),
+                    None => left.extend(changed),
                 }
             }
         }
-        let is_left = |of: &&Violation| left.iter().any(|(other, _)| other.table == of.table && other.key == of.key);
-        let repaired = found.violations.iter().filter(|of| !is_left(of)).count() as u64;
+        let repaired = put_right(&found.violations, &left);
         let mut swept = 0;
         for (table, key, etag) in &found.litter {
             swept += u64::from(db.take_away(table, key, etag).await.is_ok()); // else somebody needs it by now
         }
         Ok(Repaired { repaired, left, swept, found })
     }
+}
+
+/// How many of the violations are of rows with which nothing is wrong any more.
+fn put_right(found: &[Violation], left: &[(Violation, String)]) -> u64 {
+    let left: HashSet<_> = left.iter().map(|(of, _)| of.row()).collect();
+    found.iter().filter(|of| !left.contains(&of.row())).count() as u64
 }
 
 impl<'a> IntoFuture for Repair<'a> {
@@ -159,20 +162,20 @@ impl Database {
     }
 
     /// Puts right what can be; gives the others, each with why.
-    async fn mend_each(&self, violations: Vec<Violation>) -> Vec<(Violation, String)> {
+    async fn mend_each(&self, violations: &[Violation]) -> Vec<(Violation, String)> {
         let (mut touched, mut left) = (HashSet::new(), Vec::new());
         for violation in violations {
-            let touches = violation.mend.touches().map(|(entity, key)| (entity, key.clone()));
-            if touches.as_ref().is_some_and(|entity| touched.contains(entity)) {
+            let touches = violation.mend.touches();
+            if touches.is_some_and(|entity| touched.contains(&entity)) {
                 continue;
             }
             let mended = match self.check_counted(&violation.mend).await {
-                Ok(()) => self.mend(&violation).await,
+                Ok(()) => self.mend(violation).await,
                 Err(error) => Err(error),
             };
             match mended {
                 Ok(()) => touched.extend(touches),
-                Err(error) => left.push((violation, error.to_string())),
+                Err(error) => left.push((violation.clone(), error.to_string())),
             }
         }
         left

@@ -192,19 +192,30 @@ impl Remedy {
     }
 }
 
-/// The batch, in as many pieces as its limits ask for.
-pub(crate) fn split(mut batch: Batch, to: &mut Vec<Batch>) {
+/// The batch, in as many pieces as its limits ask for; each has room for its own operations, not for those of all.
+pub(crate) fn split(batch: Batch, to: &mut Vec<Batch>) {
+    if batch.operations.len() <= limits::MAX_BATCH_OPERATIONS {
+        return halve(batch, to);
+    }
+    let Batch { table, partition, operations } = batch;
+    let mut rest = operations.into_iter();
+    while rest.len() > 0 {
+        let operations = rest.by_ref().take(limits::MAX_BATCH_OPERATIONS).collect();
+        halve(Batch { operations, ..Batch::new(table.clone(), partition.clone()) }, to);
+    }
+}
+
+/// A batch of not too many rows, in halves as often as its bytes ask for that.
+fn halve(mut batch: Batch, to: &mut Vec<Batch>) {
     let count = batch.operations.len();
-    let is_over =
-        count > limits::MAX_BATCH_OPERATIONS || size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES).is_some();
-    if count < 2 || !is_over {
+    if count < 2 || size::batch_bytes_over(&batch, limits::MAX_BATCH_BYTES).is_none() {
         to.push(batch);
         return;
     }
-    let operations = batch.operations.split_off((count / 2).min(limits::MAX_BATCH_OPERATIONS));
-    let rest = Batch { operations, ..Batch::new(batch.table.clone(), batch.partition.clone()) };
-    split(batch, to);
-    split(rest, to);
+    let operations = batch.operations.split_off(count / 2);
+    let second = Batch { operations, ..Batch::new(batch.table.clone(), batch.partition.clone()) };
+    halve(batch, to);
+    halve(second, to);
 }
 
 /// That the batch has not too many rows or bytes.
@@ -226,4 +237,56 @@ pub(crate) fn check_size(batch: &Batch, remedy: Remedy) -> Result<()> {
         remedy.of_bytes()
     );
     Err(Error::new(ErrorKind::TooLarge, detail))
+}
+
+#[cfg(test)]
+mod tests {
+    use tablemodel_store::Properties;
+
+    use super::*;
+
+    fn batch(rows: usize, properties: &Properties) -> Batch {
+        (0..rows).fold(Batch::new("Table", "p"), |batch, row| {
+            batch.with(format!("{row:06}"), Action::Insert(properties.clone()))
+        })
+    }
+
+    /// That the pieces are within the limits, hold no room for others, and are all of the batch in its order.
+    fn assert_pieces(whole: &Batch, pieces: &[Batch]) {
+        for piece in pieces {
+            assert!((1..=limits::MAX_BATCH_OPERATIONS).contains(&piece.operations.len()));
+            assert!(piece.operations.capacity() <= 2 * limits::MAX_BATCH_OPERATIONS, "{}", piece.operations.capacity());
+            assert!(size::batch_bytes(piece) <= limits::MAX_BATCH_BYTES);
+            assert_eq!((&piece.table, &piece.partition), (&whole.table, &whole.partition));
+        }
+        assert!(pieces.iter().flat_map(|piece| &piece.operations).eq(&whole.operations));
+    }
+
+    #[test]
+    fn a_batch_of_any_number_of_rows_is_cut_on_a_small_stack_into_pieces_of_their_own_size() {
+        let whole = batch(100_000, &Properties::new());
+        let small = std::thread::Builder::new().stack_size(64 * 1024);
+        let cut = whole.clone();
+        let pieces = small.spawn(move || {
+            let mut pieces = Vec::new();
+            split(cut, &mut pieces);
+            pieces
+        });
+        let pieces = pieces.unwrap().join().unwrap();
+        assert_eq!(pieces.len(), 1_000);
+        assert_pieces(&whole, &pieces);
+    }
+
+    #[test]
+    fn a_batch_of_too_many_bytes_is_cut_in_halves_until_each_fits() {
+        let large = Properties::from_iter((0..8).map(|n| (format!("P{n}"), "x".repeat(32_000))));
+        let whole = batch(105, &large);
+        let mut pieces = Vec::new();
+        split(whole.clone(), &mut pieces);
+        assert_pieces(&whole, &pieces);
+        let few = batch(3, &Properties::new());
+        let mut pieces = Vec::new();
+        split(few.clone(), &mut pieces);
+        assert_eq!(pieces, [few]);
+    }
 }

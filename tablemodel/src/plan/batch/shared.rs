@@ -2,27 +2,30 @@
 //!
 //! They are closed after all changes were added.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use tablemodel_store::{Action, Row, RowKey, Value};
 
-use super::{BatchEdit, BatchPlan, BatchRow, Earlier, Left, is_live};
+use super::{BatchEdit, BatchPlan, BatchRow, Earlier, Left, ranked::Ranked};
 #[cfg(feature = "blob")]
 use crate::rooms::list::take_out;
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::Result,
     plan::{
         change::{self, Before, Change, Context, PlannedRow, Role},
         entries::Away,
         group::Group,
+        grouped::grouped,
         known::Known,
         shape,
         states::Setting,
-        system::{self},
         version,
     },
     rooms::{
-        aggregate::{self, Rank},
+        aggregate::{self, Edit},
         list::{self, List},
     },
     schema::{EntitySchema, IndexSchema},
@@ -71,20 +74,21 @@ impl BatchPlan {
         setting: impl Fn(&'static EntitySchema) -> Result<Kept>,
     ) -> Result<()> {
         let edits = std::mem::take(&mut self.cells);
-        let mut refreshed: Vec<(usize, Change)> = Vec::new();
-        for (at, (change, first)) in edits.iter().enumerate() {
-            if edits.iter().take(at).any(|(_, earlier)| earlier.into.is(&first.into)) {
+        let is_ranked = edits.iter().any(|(_, edit)| edit.rank().is_some());
+        let ranked = is_ranked.then(|| Ranked::of(&self.rows, known)).unwrap_or_default();
+        let (mut refreshed, mut targets) = (Vec::<(usize, Change)>::new(), HashMap::new());
+        for edits in grouped(&edits, |(_, edit)| edit.into.place()) {
+            let Some((change, Edit { into, .. })) = edits.first() else { continue };
+            let set = self.close_cell(&edits, partition, (known, &ranked), context);
+            let set = set.map_err(|error| error.of(into.target.entity_type).in_operation(*change))?;
+            let Some(set) = set else { continue };
+            let at = *targets.entry(into.row.as_str()).or_insert(refreshed.len());
+            if let Some((_, Change::Refresh { sets, .. })) = refreshed.get_mut(at) {
+                sets.push(set);
                 continue;
             }
-            let all = edits.iter().map(|(_, edit)| edit).filter(|edit| edit.into.is(&first.into));
-            let set = self.close_cell(first, all, (*change, partition), known, context);
-            let set = set.map_err(|error| error.of(first.into.target.entity_type).in_operation(*change))?;
-            let key = RowKey::new(partition, first.into.row.clone());
-            let Some(set) = set else { continue };
-            match refreshed.iter_mut().find(|(_, earlier)| *earlier.key() == key) {
-                Some((_, Change::Refresh { sets, .. })) => sets.push(set),
-                _ => refreshed.push((*change, Change::Refresh { schema: first.into.target, key, sets: vec![set] })),
-            }
+            let key = RowKey::new(partition, into.row.clone());
+            refreshed.push((*change, Change::Refresh { schema: into.target, key, sets: vec![set] }));
         }
         for (number, change) in refreshed {
             self.refresh(number, change, known, &setting, context).map_err(|error| error.in_operation(number))?;
@@ -92,30 +96,29 @@ impl BatchPlan {
         Ok(())
     }
 
-    /// Writes one cell; tells what its target is to hold, if that is something else than it does.
-    pub(super) fn close_cell<'e>(
+    /// Writes one cell, by all edits of it; tells what its target is to hold, if that is something else than it does.
+    fn close_cell(
         &mut self,
-        first: &aggregate::Edit,
-        edits: impl Iterator<Item = &'e aggregate::Edit>,
-        (change, partition): (usize, &str),
-        known: &Known,
+        edits: &[&(usize, Edit)],
+        partition: &str,
+        (known, ranked): (&Known, &Ranked<'_>),
         context: Context,
     ) -> Result<Option<(&'static str, Option<Value>)>> {
-        let (into, row) = (&first.into, first.into.cell());
+        let Some((change, Edit { into, .. })) = edits.first() else { return Ok(None) };
+        let (change, row) = (*change, into.cell());
         let cell = known.get(&row).and_then(Option::as_ref);
-        let edits: Vec<_> = edits.collect();
         self.shared.insert(row.clone());
         if into.is_held() && !self.is_asked_for(&into.row) {
             // What the target says, or that there is none, was read with the cell, and is true no longer than that.
             self.shared.insert(into.row.clone());
         }
-        if cell.is_some_and(aggregate::is_unbuilt) || edits.iter().any(|edit| edit.spoils) {
+        if cell.is_some_and(aggregate::is_unbuilt) || edits.iter().any(|(_, edit)| edit.spoils) {
             self.leave_unbuilt(into, cell, change, known, context)?;
             return Ok(None);
         }
         let before = into.total(cell)?;
         let (mut total, mut comes_or_goes, mut rank) = (before.clone(), false, None);
-        for edit in &edits {
+        for (_, edit) in edits {
             // Who takes away as much as he adds might write no cell: then nothing would tell that it was read too early.
             match cell.is_none() && total.lacks(edit) {
                 true if edit.is_counted => return Err(into.too_few()),
@@ -132,20 +135,15 @@ impl BatchPlan {
         // Who takes the first away reads what comes next, and must learn of every rank that changes meanwhile.
         let is_ranked = rank.is_some();
         if let Some(rank) = rank {
-            let first = self.first(into, before.rank(&rank), known)?;
+            let first = self.first(into, before.rank(&rank), ranked)?;
             total.set_first(first.and_then(|code| rank.with_code(code).value(into.property.edm)));
         }
-        if total.is_impossible() && edits.iter().any(|edit| !edit.is_counted) {
+        if total.is_impossible() && edits.iter().any(|(_, edit)| !edit.is_counted) {
             // A program that lacks the aggregate wrote sources beside it: they are counted again before anybody reads it.
             self.leave_unbuilt(into, cell, change, known, context)?;
             return Ok(None);
         }
-        let before_batch = Earlier { known, plan: self, partition };
-        let target = || before_batch.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
-        // A version that does not hold it leaves that to its cell, and needs none that says nothing.
-        let holds = |head: &Cow<'_, Row>| version::writes_total(into.target, head, into.property.property);
-        let target = into.is_held().then(target).flatten().filter(holds);
-        let stored = target.map(|head| self.held_by(into, head.into_owned(), &before_batch)).transpose()?;
+        let stored = self.held_by(into, partition, known)?;
         if total == before && !comes_or_goes && !is_ranked {
             return Ok(None);
         }
@@ -179,40 +177,22 @@ impl BatchPlan {
         self.planned(row).is_some_and(|planned| planned.role == Role::Primary)
     }
 
-    /// What the target holds, in whichever of its rows.
-    fn held_by(&self, into: &aggregate::Into, head: Row, before: &dyn Before) -> Result<Option<Value>> {
+    /// What the target holds, in whichever of its rows; none where there is none that holds it.
+    fn held_by(&self, into: &aggregate::Into, partition: &str, known: &Known) -> Result<Option<Option<Value>>> {
+        if !into.is_held() {
+            return Ok(None);
+        }
+        let before = Earlier { known, plan: self, partition };
+        let target = before.row(&into.row).flatten().filter(|row| change::is_primary(into.target, row));
+        // A version that does not hold it leaves that to its cell, and needs none that says nothing.
+        let holds = |head: &Cow<'_, Row>| version::writes_total(into.target, head, into.property.property);
+        let Some(head) = target.filter(holds).map(Cow::into_owned) else { return Ok(None) };
         let rows = match self.left_at(&into.row) {
             Some(left) => Group { head, parts: left.parts.clone(), fetched: None },
-            None => shape::known(into.target, head, before)?,
+            None => shape::known(into.target, head, &before)?,
         };
-        Ok(rows.iter().find_map(|row| row.properties.get(into.property.property)).map(|value| value.to_value()))
-    }
-
-    /// The first contribution in the order of values that the batch leaves: of those that it writes, and of those that were
-    /// read; where none were, the one that the cell says, which then stays.
-    pub(super) fn first(
-        &mut self,
-        into: &aggregate::Into,
-        cell: Option<Rank>,
-        known: &Known,
-    ) -> Result<Option<String>> {
-        let prefix = into.prefix();
-        let code = |row: &str| aggregate::rank_behind(&prefix, row).map(str::to_owned);
-        let written = self.rows.iter().filter_map(|row| Some((code(&row.planned.row)?, &row.planned)));
-        let (live, gone): (Vec<_>, Vec<_>) = written.partition(|(_, planned)| is_live(planned));
-        let live = live.into_iter().map(|(code, _)| code).min();
-        if !known.contains_key(&prefix) {
-            let is_behind = |cell: &Rank| live.as_ref().is_none_or(|live| *live > cell.code);
-            if cell.as_ref().is_some_and(|cell| is_behind(cell) && gone.iter().any(|(code, _)| *code == cell.code)) {
-                let detail = format!("what comes next in aggregate `{}` is not known", into.property.field);
-                return Err(Error::new(ErrorKind::Unavailable, detail));
-            }
-            return Ok(live.into_iter().chain(cell.map(|cell| cell.code)).min());
-        }
-        let is_read = |row: &Row| !system::is_dead(&row.properties) && self.position(&row.key.row).is_none();
-        let read = known.values().flatten().filter(|row| is_read(row)).filter_map(|row| code(&row.key.row)).min();
-        self.shared.extend(known.keys().filter(|row| row.starts_with(&prefix)).cloned());
-        Ok(read.into_iter().chain(live).min())
+        let held = rows.iter().find_map(|row| row.properties.get(into.property.property));
+        Ok(Some(held.map(|value| value.to_value())))
     }
 
     /// Plans the write of a target over what the batch leaves of it.
@@ -240,8 +220,8 @@ impl BatchPlan {
         }
         let (after, parts) =
             self.take(number, schema, planned, (&key.partition, &key.row, known), &setting, context)?;
-        match self.left.iter_mut().rev().find(|left| left.row == key.row) {
-            Some(left) => (left.properties, left.parts) = (after, parts),
+        match self.left.last_of(&key.row) {
+            Some(at) => self.left.renew(at, after, parts),
             None => self.left.push(Left { row: key.row, properties: after, parts, born: false }),
         }
         Ok(())
@@ -267,19 +247,15 @@ impl BatchPlan {
         fresh: impl Fn(&'static EntitySchema, &RowKey) -> String,
     ) -> Result<()> {
         let edits = std::mem::take(&mut self.edits);
-        let mut lists: Vec<&BatchEdit> = Vec::new();
-        for edit in &edits {
-            if !lists.iter().any(|list| list.edit.row == edit.edit.row) {
-                lists.push(edit);
-            }
-        }
+        let lists = grouped(&edits, |edit| edit.edit.row.as_str());
         // A chunk that needs no change was read with its head, and is true no longer than that.
-        let heads: HashSet<&str> = lists.iter().map(|list| list.edit.row.as_str()).collect();
+        let heads: HashSet<&str> = edits.iter().map(|edit| edit.edit.row.as_str()).collect();
         self.shared.extend(known.keys().filter(|row| heads.contains(list::head_of(row))).cloned());
-        for BatchEdit { index, edit, change, schema } in lists {
+        for edits in lists {
+            let Some(BatchEdit { index, edit, change, schema }) = edits.first() else { continue };
             let Some(of) = schema.index_at(*index) else { continue };
             let list = List { index: of, partition, row: &edit.row, now: context.now };
-            let own = edits.iter().map(|other| &other.edit).filter(|other| other.row == edit.row);
+            let own = edits.iter().map(|other| &other.edit);
             let writes = list.writes(own, known);
             for (row, action) in writes.map_err(|error| error.of(schema.entity_type).in_operation(*change))? {
                 let action = self.outgrown(of, &RowKey::new(partition, row.clone()), action, |key| fresh(schema, key));

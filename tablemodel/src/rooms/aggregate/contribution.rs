@@ -207,6 +207,11 @@ pub(crate) fn is_first(row: &str) -> bool {
     row.starts_with(CELL) && row.ends_with('|') && !row.contains('!')
 }
 
+/// Whether the row key is that of a cell or a contribution, or what [`Into::prefix`] gives.
+pub(crate) fn is_of_aggregate(row: &str) -> bool {
+    row.starts_with(CELL)
+}
+
 /// The rank in the key of a contribution, if it is one of those whose keys begin with what [`Into::prefix`] gave: a target
 /// whose key begins as another's goes on may have rows among those.
 pub(crate) fn rank_behind<'r>(prefix: &str, row: &'r str) -> Option<&'r str> {

@@ -90,7 +90,7 @@ pub(crate) fn edits(
         let is_read = moves && (!is_counted || aggregate.is_extreme());
         match (before, after) {
             (None, None) => {}
-            (Some((into, loss)), Some((other, gain))) if into.is(&other) => {
+            (Some((into, loss)), Some((other, gain))) if into.place() == other.place() => {
                 if loss != gain || is_read {
                     edits.push(Edit { into, loss: Some(loss), gain: Some(gain), spoils, is_counted });
                 }

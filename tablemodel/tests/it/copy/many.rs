@@ -1,8 +1,9 @@
-//! One source with hundreds of holders: close together in three partitions, in partitions of their own, and beside it.
+//! One source with hundreds of holders: close together in three partitions, in partitions of their own, beside it, and over a thousand in
+//! one partition.
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU32, Ordering},
+    atomic::{AtomicU32, AtomicUsize, Ordering},
 };
 
 use async_trait::async_trait;
@@ -10,7 +11,7 @@ use futures_util::stream;
 use tablemodel::{
     Consistency,
     prelude::*,
-    store::{Action, Batch, Condition, Receipts, RowKey, StoreError, TableStore},
+    store::{Action, Batch, Condition, Receipts, RowKey, StoreError, TableStore, limits},
     testing::{CallKind, TestDatabase},
 };
 
@@ -145,4 +146,87 @@ async fn a_holder_that_cannot_follow_holds_up_itself_alone() {
     db.store().commit(&[put(as_it_is)]).await.unwrap();
     settle(&db).await;
     assert_exact(&db, "it can be read again").await;
+}
+
+/// Holders with an index that shows what they copy, so that each is planned.
+mod shop {
+    use tablemodel::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Products", partition = "{code}", row = "product")]
+    pub(super) struct Product {
+        pub(super) code: String,
+        pub(super) name: String,
+    }
+
+    #[derive(Debug, Clone, PartialEq, Projection)]
+    #[table(of = Product)]
+    pub(super) struct Label {
+        pub(super) name: String,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Orders", partition = "{tenant}", row = "o_{number:05}")]
+    #[table(index(by_day, row = "d_{day:03}_{number:05}"))]
+    pub(super) struct Order {
+        pub(super) tenant: String,
+        pub(super) number: u32,
+        pub(super) day: u16,
+        pub(super) code: String,
+        #[table(copy_of(Product, key(code = code)))]
+        pub(super) product: Option<Label>,
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Shop {
+        Product(Product),
+        Order(Order),
+    }
+}
+
+/// Tells for how many operations there is room in the largest batch, and how many a commit has.
+#[derive(Default)]
+struct Sizes {
+    room: AtomicUsize,
+    most: AtomicUsize,
+}
+
+#[async_trait]
+impl Between for Sizes {
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        let room = batches.iter().map(|batch| batch.operations.capacity()).max();
+        self.room.fetch_max(room.unwrap_or(0), Ordering::Relaxed);
+        self.most.fetch_max(batches.iter().map(|batch| batch.operations.len()).sum(), Ordering::Relaxed);
+        inner.commit(batches).await
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_holders_of_one_partition_follow_in_batches_of_their_own_size() {
+    const ORDERS: u32 = 1_200;
+    for mode in MODES {
+        let db = crate::migrate::store_of::<shop::Shop>(mode).await;
+        db.insert(&shop::Product { code: "7".into(), name: "Pen".into() }).await.unwrap();
+        let order = |number| {
+            let (tenant, code) = ("A".to_owned(), "7".to_owned());
+            shop::Order { tenant, number, day: (number % 100) as u16, code, product: None }
+        };
+        drop(db.bulk().insert_iter((0..ORDERS).map(order)).await.unwrap().into_result().unwrap());
+        settle(&db).await;
+        let sizes = Around::over(db.store(), Sizes::default());
+        let builder = Database::builder().consistency(mode).clock(Arc::new(db.clock().clone()));
+        let other = builder.with_store::<shop::Shop>(sizes.clone()).await.unwrap();
+        other.update(shop::Product::find().code("7"), |product| Ok(product.name = "Pencil".into())).await.unwrap();
+        settle(&db).await;
+        let orders = shop::Order::find().tenant("A").all(&db).await.unwrap();
+        assert_eq!(orders.len(), ORDERS as usize);
+        let is_followed = |order: &shop::Order| order.product.as_ref().is_some_and(|label| label.name == "Pencil");
+        assert!(orders.iter().all(|order| is_followed(order)), "{mode:?}");
+        assert_eq!(db.verify().await.unwrap().violations, Vec::new(), "{mode:?}");
+        let (room, most) = (sizes.room.load(Ordering::Relaxed), sizes.most.load(Ordering::Relaxed));
+        assert!(room <= 2 * limits::MAX_BATCH_OPERATIONS, "{mode:?}: a batch with room for {room}");
+        if mode == Consistency::Atomic {
+            assert_eq!(most, 2 * ORDERS as usize + 1, "each order and its row of the index, and the product");
+        }
+    }
 }

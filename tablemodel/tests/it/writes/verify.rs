@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tablemodel::{
-    Properties, RowKey, Value, ViolationKind,
+    Properties, RowKey, Value, Violation, ViolationKind,
     prelude::*,
     store::{Action, Batch, Condition},
     testing::TestDatabase,
@@ -135,6 +135,31 @@ async fn every_planted_violation_is_found_and_none_is_invented() {
     assert!(differences.is_empty(), "not found as planted: {differences:?}");
     let invented: Vec<_> = found.iter().filter(|(key, _)| !planted.contains_key(*key)).take(5).collect();
     assert!(invented.is_empty(), "invented: {invented:?}");
+}
+
+/// Of many that are left as they are, beside some that are put right.
+#[tokio::test]
+async fn a_repair_tells_exactly_what_it_left_of_thousands_of_violations() {
+    const UNKNOWN: u32 = 5_000;
+    const LOST: u32 = 40;
+    let db = healthy(400).await;
+    let ids: Vec<_> = (1_000..1_000 + UNKNOWN).collect();
+    for ids in ids.chunks(100) {
+        let newer = |id: &u32| properties([("EntityType", "Account@77".into()), ("_seq", i64::from(*id).into())]);
+        let batch = Batch::new(TABLE, "C7");
+        let batch = ids.iter().fold(batch, |batch, id| batch.with(format!("a_{id:04}"), Action::Insert(newer(id))));
+        db.store().commit(&[batch]).await.expect("planted");
+    }
+    for id in 0..LOST {
+        super::remove_row(&db, &format!("C{id}"), &format!("badge_{id:06}")).await;
+    }
+    let repaired = db.repair().await.expect("repair runs");
+    assert_eq!(repaired.found.violations.len(), (UNKNOWN + LOST) as usize);
+    assert_eq!((repaired.left.len(), repaired.repaired), (UNKNOWN as usize, u64::from(LOST)));
+    let is_unknown = |violation: &Violation| violation.kind == ViolationKind::UnknownVersion;
+    assert!(repaired.left.iter().all(|(violation, _)| is_unknown(violation)), "{:?}", repaired.left.first());
+    let again = db.verify().await.expect("verify runs").violations;
+    assert!(again.len() == UNKNOWN as usize && again.iter().all(is_unknown), "{}", again.len());
 }
 
 #[tokio::test]

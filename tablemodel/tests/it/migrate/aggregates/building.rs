@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, time::Duration};
 use tablemodel::{
     Consistency, ErrorKind, IndexState,
     prelude::*,
-    testing::{Fault, Script},
+    store::{KeyRange, RowRange},
+    testing::{CallKind, Fault, Script},
 };
 
 use super::{
@@ -123,6 +124,86 @@ async fn counting_beside_writes_no_source() {
             rows.into_iter().filter(|row| row.key.row.starts_with("p_")).collect()
         };
         assert_eq!(people(all_rows(&db, "Club").await), people(before));
+        assert_clean(&db, &format!("{mode:?}")).await;
+    }
+}
+
+/// More cells in one partition than a page has rows.
+#[tokio::test]
+async fn a_partition_is_read_once_for_all_its_cells() {
+    mod plain {
+        use tablemodel::prelude::*;
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Hall", partition = "{hall}", row = "g_{id:04}")]
+        pub(super) struct Guest {
+            pub(super) hall: String,
+            pub(super) id: u32,
+            pub(super) seat: u32,
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Hall", partition = "{hall}", row = "s_{number:04}")]
+        pub(super) struct Seat {
+            pub(super) hall: String,
+            pub(super) number: u32,
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableModel)]
+        pub(super) enum Hall {
+            Guest(Guest),
+            Seat(Seat),
+        }
+    }
+    mod counted {
+        use tablemodel::prelude::*;
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Hall", partition = "{hall}", row = "g_{id:04}")]
+        #[table(count(Seat, key(hall = hall, number = seat), into = guests))]
+        pub(super) struct Guest {
+            pub(super) hall: String,
+            pub(super) id: u32,
+            pub(super) seat: u32,
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "Hall", partition = "{hall}", row = "s_{number:04}")]
+        pub(super) struct Seat {
+            pub(super) hall: String,
+            pub(super) number: u32,
+            #[table(aggregate, default)]
+            pub(super) guests: i64,
+        }
+
+        #[derive(Debug, Clone, PartialEq, TableModel)]
+        pub(super) enum Hall {
+            Guest(Guest),
+            Seat(Seat),
+        }
+    }
+    const SEATS: u32 = 2_500;
+    for mode in MODES {
+        let store = crate::migrate::store_of::<plain::Hall>(mode).await;
+        let seats = (0..SEATS).map(|number| plain::Seat { hall: "A".into(), number });
+        let guests = (0..SEATS).map(|id| plain::Guest { hall: "A".into(), id, seat: id });
+        drop(store.bulk().insert_iter(seats).await.expect("written").into_result().expect("all of them"));
+        drop(store.bulk().insert_iter(guests).await.expect("written").into_result().expect("all of them"));
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<counted::Hall>(&store).await;
+        store.forget_calls();
+        assert!(db.migrations().apply().await.expect("applied").is_complete());
+        let whole = KeyRange::rows("A", RowRange::all());
+        let read = store.calls().into_iter().filter_map(|call| match call.call {
+            CallKind::Query { table, range, rows, .. } if table == "Hall" && range == whole => Some(rows),
+            _ => None,
+        });
+        let read: usize = read.sum();
+        let there = all_rows(&db, "Hall").await.len();
+        assert_eq!(there, 3 * SEATS as usize, "{mode:?}: each seat has a cell");
+        assert!((there..=2 * there).contains(&read), "{mode:?}: {read} rows read of a partition of {there}");
+        let seats = counted::Seat::find().hall("A").all(&db).await.expect("read");
+        assert!(seats.len() == SEATS as usize && seats.iter().all(|seat| seat.guests == 1), "{mode:?}");
         assert_clean(&db, &format!("{mode:?}")).await;
     }
 }
