@@ -18,7 +18,7 @@ use crate::{
         version,
     },
     rooms::copy,
-    schema::EntitySchema,
+    schema::{CopySchema, EntitySchema},
 };
 
 impl Database {
@@ -49,21 +49,21 @@ impl Database {
         self.read_entity(schema, &registered.table, &key).await?.ok_or_else(no_row)
     }
 
-    /// Whether each copy that the entity must have can be read once it is written as new: as it is stored, or since it has a source. Told by
-    /// whoever writes it otherwise.
-    async fn has_its_copies(&self, new: &Image) -> Result<bool> {
+    /// A copy that the entity must have, and that could not be read once it is written as new: neither as it is stored, nor from a source.
+    /// Told by whoever writes it otherwise.
+    pub(super) async fn lacking_copy(&self, new: &Image) -> Result<Option<&'static CopySchema>> {
         for copy in new.schema.copies.iter().filter(|copy| !copy.optional) {
             let source = copy::source(new, copy)?;
             if copy::check_kept(new, copy, source.as_ref()).is_ok() {
                 continue;
             }
-            let Some(source) = source else { return Ok(false) };
+            let Some(source) = source else { return Ok(Some(copy)) };
             let row = self.get_row(&self.table_name(source.schema.table), &source.key).await?;
             if !row.is_some_and(|row| is_primary(source.schema, &row)) {
-                return Ok(false);
+                return Ok(Some(copy));
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Writes the entity as new if an older version wrote it.
@@ -77,7 +77,7 @@ impl Database {
             let Some(rows) = rows.filter(is_old) else { return Ok(()) };
             let rows = self.completed(schema, rows).await?;
             let Ok(new) = Image::stored(schema, &rows) else { return Ok(()) }; // told by whoever upgrades it
-            if !self.has_its_copies(&new).await? {
+            if self.lacking_copy(&new).await?.is_some() {
                 return Ok(());
             }
             match Box::pin(self.put_as_new(rows, new, copies)).await {
@@ -202,15 +202,19 @@ mod blobs {
         }
 
         /// The entity as it stands once its blobs are where this version keeps them: one of an older version that keeps them
-        /// otherwise is written as new, as any next write of it would.
+        /// otherwise is written as new, as any next write of it would, if it can be read then.
         async fn with_blobs_placed(&self, schema: &'static EntitySchema, rows: Group, copies: Copies) -> Result<Group> {
             if !is_moving(schema, &rows) {
                 return Ok(rows);
             }
             let rows = self.completed(schema, rows).await?;
-            match Image::stored(schema, &rows) {
-                Ok(new) if rows.fetched.is_some() || !new.blobs.is_empty() => self.put_as_new(rows, new, copies).await,
-                _ => Ok(rows), // what cannot be upgraded is told by whoever upgrades it
+            let new = match Image::stored(schema, &rows) {
+                Ok(new) if rows.fetched.is_some() || !new.blobs.is_empty() => new,
+                _ => return Ok(rows), // what cannot be upgraded is told by whoever upgrades it
+            };
+            match self.lacking_copy(&new).await? {
+                Some(_) => Ok(rows),
+                None => self.put_as_new(rows, new, copies).await,
             }
         }
 

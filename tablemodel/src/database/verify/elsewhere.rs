@@ -53,8 +53,7 @@ impl Database {
             self.collect(found, check).await?;
         }
         for chunk in std::mem::take(&mut check.holders).chunks(CHUNK) {
-            let found: Vec<_> =
-                chunk.iter().map(|(holder, sequence)| self.check_copies(holder, *sequence, check.strict)).collect();
+            let found: Vec<_> = chunk.iter().map(|holder| self.check_copies(holder, check.strict)).collect();
             self.collect(found, check).await?;
         }
         let dead = std::mem::take(&mut check.dead);

@@ -48,6 +48,7 @@ mod first {
         pub(super) hall: Option<Seats>,
         #[table(copy_of(Team, key(name = team), on_delete = keep))]
         pub(super) shirt: Shirt,
+        pub(super) photo: Vec<u8>,
     }
 
     #[derive(Projection)]
@@ -86,9 +87,9 @@ mod first {
     }
 }
 
-/// The next release: a colour is a number.
+/// The next release: a colour is a number, and a photo perhaps a blob.
 macro_rules! release {
-    ($name:ident, $($frozen:tt)*) => {
+    ($name:ident, [$($photo:tt)*] $type:ty, $($frozen:tt)*) => {
         mod $name {
             use tablemodel::{Upgrade, UpgradeError, prelude::*};
 
@@ -127,11 +128,13 @@ macro_rules! release {
                 pub(super) hall: Option<Seats>,
                 #[table(copy_of(Team, key(name = team), on_delete = keep))]
                 pub(super) shirt: Shirt,
+                $($photo)*
+                pub(super) photo: $type,
             }
 
             impl Upgrade<MemberV1> for Member {
-                fn upgrade(MemberV1 { club, id, team, city, .. }: MemberV1) -> Result<Self, UpgradeError> {
-                    Ok(Self { club, id, team, city, hall: None, shirt: Shirt { colour: 0 } })
+                fn upgrade(MemberV1 { club, id, team, city, photo, .. }: MemberV1) -> Result<Self, UpgradeError> {
+                    Ok(Self { club, id, team, city, hall: None, shirt: Shirt { colour: 0 }, photo: photo.into() })
                 }
             }
 
@@ -180,7 +183,7 @@ macro_rules! release {
 
 // Its frozen structs leave copies out, as `diff` writes them..
 release! {
-    leaves_out,
+    leaves_out, [] Vec<u8>,
     #[derive(TableEntity)]
     #[table(name = "Members", entity_type = "Member", frozen, partition = "{club}", row = "m_{id:04}")]
     pub(super) struct MemberV1 {
@@ -188,6 +191,7 @@ release! {
         id: u32,
         team: String,
         city: String,
+        photo: Vec<u8>,
     }
 
     #[derive(TableEntity)]
@@ -201,7 +205,12 @@ release! {
 
 // ..or declare them.
 release! {
-    declares,
+    declares, [] Vec<u8>,
+    use super::first::{Fan as FanV1, Member as MemberV1};
+}
+
+release! {
+    in_blobs, [#[table(blob(inline_below = 0))]] Blob,
     use super::first::{Fan as FanV1, Member as MemberV1};
 }
 
@@ -217,7 +226,8 @@ async fn filled(mode: Consistency) -> TestDatabase {
     for id in 0..210 {
         let team = if id == 7 { "blue" } else { "red" }.to_owned();
         let shirt = first::Shirt { colour: String::new() };
-        let member = first::Member { club: club.clone(), id, team, city: city.clone(), hall: None, shirt };
+        let member =
+            first::Member { club: club.clone(), id, team, city: city.clone(), hall: None, shirt, photo: vec![7] };
         store.insert(&member).await.expect("written");
     }
     store.insert(&first::Card { club: club.clone(), id: 7, side: None }).await.expect("written");
@@ -274,7 +284,8 @@ macro_rules! kept {
                 // However else it is written, and whatever else it copies.
                 let (club, city) = ("c".to_owned(), "Oslo".to_owned());
                 let shirt = Shirt { colour: 0 };
-                let again = Member { club, id: 7, team: "blue".into(), city, hall: None, shirt };
+                let photo = vec![8_u8].into();
+                let again = Member { club, id: 7, team: "blue".into(), city, hall: None, shirt, photo };
                 let refused = db.upsert(&again).await.map(drop).expect_err("it could not be read");
                 assert_eq!(refused.kind(), &ErrorKind::Corrupt, "{told}: {refused}");
                 db.update(Hall::find().city("Oslo"), |hall| Ok(hall.seats = 9))
@@ -312,3 +323,4 @@ macro_rules! kept {
 
 kept!(what_is_kept_in_a_form_that_is_read_no_more_is_told_or_is_none, leaves_out);
 kept!(so_it_is_where_the_older_structs_declare_what_they_copy, declares);
+kept!(so_it_is_where_blobs_are_put_elsewhere, in_blobs);
