@@ -42,8 +42,8 @@ const fn check_reads(schema: &EntitySchema, older: &EntitySchema, keeps: bool) {
     let mut at = 0;
     while at < older.property_count() {
         let wanted = older.property_at(at);
-        if property(schema, wanted.property).is_some() && is_cut(schema, wanted) != is_cut(older, wanted) {
-            let remedy = "`, which is `chunked` in one of the two: leave out `readable_by`";
+        if property(schema, wanted.property).is_some() && is_cut(schema, wanted) && !is_cut(older, wanted) {
+            let remedy = "`, which is `chunked` by now: leave out `readable_by`";
             fail(&["an older version cannot read property `", wanted.property, remedy])
         }
         let reads = match shown_under(schema, wanted.property, older.version) {

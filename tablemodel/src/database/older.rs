@@ -24,7 +24,7 @@ use crate::{
         version,
     },
     rooms::copy::{self, Source},
-    schema::EntitySchema,
+    schema::{CopySchema, EntitySchema},
 };
 
 /// Sources that a commit on its way writes: the partition, and each by its entity and row key.
@@ -61,9 +61,9 @@ impl Database {
         self.read_entity(schema, &registered.table, &key).await?.ok_or_else(no_row)
     }
 
-    /// The sources that are not there of copies which the entity must have, and which cannot be read as they are stored once it is written
-    /// as new. Told by whoever writes it otherwise.
-    async fn lacked_sources(&self, new: &Image) -> Result<Vec<Option<Source>>> {
+    /// The copies that the entity must have, and that could not be read once it is written as new, each with its source that is not there.
+    /// Told by whoever writes it otherwise.
+    pub(super) async fn lacked_copies(&self, new: &Image) -> Result<Vec<(&'static CopySchema, Option<Source>)>> {
         let mut lacked = Vec::new();
         for copy in new.schema.copies.iter().filter(|copy| !copy.optional) {
             let source = copy::source(new, copy)?;
@@ -75,7 +75,7 @@ impl Database {
                 None => None,
             };
             if !row.is_some_and(|row| is_primary((copy.source)(), &row)) {
-                lacked.push(source);
+                lacked.push((copy, source));
             }
         }
         Ok(lacked)
@@ -98,14 +98,14 @@ impl Database {
             let Some(rows) = rows.filter(is_old) else { return Ok(false) };
             let rows = self.completed(schema, rows).await?;
             let Ok(new) = Image::stored(schema, &rows) else { return Ok(false) }; // told by whoever upgrades it
-            let lacked = self.lacked_sources(&new).await?;
+            let lacked = self.lacked_copies(&new).await?;
             if !lacked.is_empty() {
                 let comes = |source: &Source| {
                     let is_it =
                         |(entity, row): &(&str, String)| *entity == source.schema.entity_type && *row == source.key.row;
                     source.key.partition == partition && coming.iter().any(is_it)
                 };
-                return Ok(lacked.iter().all(|source| source.as_ref().is_some_and(comes)));
+                return Ok(lacked.iter().all(|(_, source)| source.as_ref().is_some_and(comes)));
             }
             match Box::pin(self.put_as_new(rows, new, copies)).await {
                 Err(error) if is_changed(&error) => self.pause(attempt).await,
@@ -267,15 +267,19 @@ mod blobs {
         }
 
         /// The entity as it stands once its blobs are where this version keeps them: one of an older version that keeps them
-        /// otherwise is written as new, as any next write of it would.
+        /// otherwise is written as new, as any next write of it would, if it can be read then.
         async fn with_blobs_placed(&self, schema: &'static EntitySchema, rows: Group, copies: Copies) -> Result<Group> {
             if !is_moving(schema, &rows) {
                 return Ok(rows);
             }
             let rows = self.completed(schema, rows).await?;
-            match Image::stored(schema, &rows) {
-                Ok(new) if rows.fetched.is_some() || !new.blobs.is_empty() => self.put_as_new(rows, new, copies).await,
-                _ => Ok(rows), // what cannot be upgraded is told by whoever upgrades it
+            let new = match Image::stored(schema, &rows) {
+                Ok(new) if rows.fetched.is_some() || !new.blobs.is_empty() => new,
+                _ => return Ok(rows), // what cannot be upgraded is told by whoever upgrades it
+            };
+            match self.lacked_copies(&new).await?.is_empty() {
+                true => self.put_as_new(rows, new, copies).await,
+                false => Ok(rows),
             }
         }
 

@@ -9,7 +9,7 @@ use tablemodel_store::{Action, Condition, Row, RowKey, Value};
 use crate::{
     error::Result,
     plan::{
-        change::{Change, Planned, Planner, Role, is_primary, known_images, next_sequence},
+        change::{Change, Planned, PlannedRow, Planner, Role, is_primary, known_images, next_sequence},
         entries::Away,
         image::Image,
         known::Known,
@@ -123,15 +123,12 @@ impl Planner<'_> {
         }
         let new = new.to_mut();
         for (at, copy) in new.schema.copies.iter().enumerate() {
-            if let Some(old) = old
-                && self.setting.copies(new.schema, at)
-                && is_registered(copy, Some(&old.written), new)?
-            {
-                copy::carry(new, copy, old.now())?;
-                continue;
-            }
+            let mut is_carried = false;
             if let Some(old) = old {
-                copy::carry(new, copy, old.now())?;
+                is_carried = copy::carry(new, copy, old.now())?;
+                if self.setting.copies(new.schema, at) && is_registered(copy, Some(&old.written), new)? {
+                    continue;
+                }
             }
             let source = copy::source(new, copy)?;
             let row = source.as_ref().and_then(|source| self.source_row(new, source));
@@ -143,8 +140,9 @@ impl Planner<'_> {
                     None => copy::check_filled(new, copy, source.as_ref())?,
                 }
             }
-            // What is kept of a source that is gone goes with a holder that moves.
-            if live.is_some() || (copy.optional && copy.on_delete != OnDelete::Keep) {
+            // What is kept of a source that is gone goes with a holder that moves; what was taken of one that is damaged stays.
+            let is_kept = copy.on_delete == OnDelete::Keep || (is_carried && copy::is_damaged(copy, row.as_deref()));
+            if live.is_some() || (copy.optional && !is_kept) {
                 copy::fill(new, copy, row.as_deref())?;
             }
             guards.extend(source.and_then(|source| self.guard(new, &source, row.as_deref())));
@@ -176,14 +174,15 @@ impl Planner<'_> {
         Some(Guard::Unchanged(Place { away, row: source.key.row.clone() }, action))
     }
 
-    /// Brings the entity's copies to what their sources are. One of an older version that could not be read as new stays as it is, for a
-    /// migration to tell.
+    /// Brings the entity's copies to what their sources are. One of an older version that could not be read as new, or whose blobs have yet to
+    /// be put where this one keeps them, stays as it is, for a migration to tell: it is written nevertheless, so that who read another of
+    /// its sources before cannot write that late.
     pub(super) fn recopy(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Planned> {
         let row = self.before.row(&key.row).flatten().filter(|row| is_primary(schema, row));
         let Some(row) = row else { return Ok(Planned::default()) };
         let old = shape::known(schema, row.into_owned(), self.before)?;
         let was = Old::of(schema, &old)?;
-        let (mut new, mut is_whole) = (Cow::Borrowed(was.now()), true);
+        let (mut new, mut is_whole) = (Cow::Borrowed(was.now()), was.now().check_settled().is_ok());
         for copy in schema.copies {
             let source = copy::source(&*new, copy)?;
             let row = source.as_ref().and_then(|source| self.source_row(&new, source));
@@ -193,8 +192,11 @@ impl Planner<'_> {
                 is_whole &= copy.optional || copy::check_kept(&new, copy, source.as_ref()).is_ok();
             }
         }
-        if new.fields == was.now().fields || (was.is_older() && !is_whole) {
+        if new.fields == was.now().fields {
             return Ok(Planned { after: Some(old.head.properties), ..Planned::default() });
+        }
+        if was.is_older() && !is_whole {
+            return Ok(as_it_is(old.head));
         }
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let mut cells = self.cells(Some(&was.written), Some(&new))?;
@@ -233,4 +235,11 @@ impl Planner<'_> {
         }
         Ok(())
     }
+}
+
+/// The write of a holder that leaves it as it is.
+fn as_it_is(head: Row) -> Planned {
+    let action = Action::Replace(head.properties.clone(), Condition::Match(head.etag));
+    let row = PlannedRow { row: head.key.row, action, role: Role::Holder };
+    Planned { rows: vec![row], after: Some(head.properties), ..Planned::default() }
 }

@@ -5,9 +5,12 @@
 use std::{
     collections::{HashMap, HashSet},
     ops::{Deref, DerefMut},
+    sync::Arc,
 };
 
-use tablemodel_store::{Row, RowKey};
+use tablemodel_store::{ETag, Properties, Row, RowKey};
+
+use crate::plan::group::Group;
 
 /// What is known of rows: absent, or as read.
 #[derive(Debug, Default)]
@@ -22,6 +25,8 @@ pub(crate) struct Known {
     volatile: HashSet<String>,
     /// Rows that changes write over whatever they are, as they were read.
     needed: HashSet<String>,
+    /// What was fetched for the upgrades of entities, by their rows, each with the state that it was fetched for.
+    fetched: HashMap<String, (ETag, Arc<Properties>)>,
 }
 
 impl Known {
@@ -42,6 +47,19 @@ impl Known {
     /// Notes that a change writes over the row as it was read, whatever else it was read for.
     pub(crate) fn is_needed(&mut self, row: &str) {
         self.needed.insert(row.to_owned());
+    }
+
+    /// Notes what was fetched for the upgrade of the entity, if anything was.
+    pub(crate) fn keep_fetched(&mut self, rows: &Group) {
+        if let Some(fetched) = &rows.fetched {
+            self.fetched.insert(rows.key().row.clone(), (rows.head.etag.clone(), Arc::clone(fetched)));
+        }
+    }
+
+    /// What was fetched for the upgrade of the entity, as it was when this row of it was read.
+    pub(crate) fn fetched(&self, head: &Row) -> Option<Arc<Properties>> {
+        let (state, fetched) = self.fetched.get(&head.key.row)?;
+        (*state == head.etag).then(|| Arc::clone(fetched))
     }
 
     /// Forgets all that was read about copies: a holder is always read before its source.

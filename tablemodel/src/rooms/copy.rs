@@ -234,7 +234,13 @@ pub(crate) fn taken(copy: &CopySchema, row: Option<&Row>) -> Result<Properties> 
 
 /// Whether the copy becomes what its source is, be it gone; else it stays as it was.
 pub(crate) fn follows(copy: &CopySchema, row: Option<&Row>) -> bool {
-    row.is_some_and(|row| is_primary((copy.source)(), row)) || (copy.optional && copy.on_delete == OnDelete::Clear)
+    let is_cleared = || copy.optional && copy.on_delete == OnDelete::Clear && !is_damaged(copy, row);
+    row.is_some_and(|row| is_primary((copy.source)(), row)) || is_cleared()
+}
+
+/// Whether the source is there, and what it says cannot be told: once it is mended, it may be what was copied.
+pub(crate) fn is_damaged(copy: &CopySchema, row: Option<&Row>) -> bool {
+    row.is_some_and(|row| check_told((copy.source)(), row).is_err())
 }
 
 fn put(image: &mut Image, copy: &CopySchema, from: &Image, number: i64) {
@@ -252,16 +258,16 @@ fn copied(copy: &CopySchema, from: &Image, number: i64, to: &mut Properties) {
     to.insert(copy.stored(COPIED_SEQUENCE), number.max(1));
 }
 
-/// Takes the copy over from an earlier image of the same entity, if that names the same source.
-pub(crate) fn carry(image: &mut Image, copy: &CopySchema, old: &Image) -> Result<()> {
+/// Takes the copy over from an earlier image of the same entity, if that names the same source. Whether it does.
+pub(crate) fn carry(image: &mut Image, copy: &CopySchema, old: &Image) -> Result<bool> {
     clear(image, copy);
     if source(old, copy)? != source(image, copy)? {
-        return Ok(());
+        return Ok(false);
     }
     for (name, value) in old.fields.iter().filter(|(name, _)| copy.holds(name.as_str())) {
         image.fields.insert(name.clone(), value.to_value());
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Whether the copy says something: of a source that there is, or was and is kept. The number of a tombstone says nothing.

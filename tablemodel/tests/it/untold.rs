@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tablemodel::{
-    Consistency, Properties, RowKey, Value, ValueRef, ViolationKind,
+    Consistency, ErrorKind, Properties, RowKey, Value, ValueRef, ViolationKind,
     prelude::*,
     store::{Action, Batch, Condition},
     testing::{Script, TestDatabase},
@@ -35,6 +35,8 @@ struct Label {
     of: u32,
     #[table(copy_of(Thing, key(shelf = shelf, number = of), on_delete = clear))]
     at: Option<Card>,
+    #[table(copy_of(Shelf, key(shelf = shelf), on_delete = clear))]
+    on: Option<Paint>,
 }
 
 #[derive(Debug, Clone, PartialEq, Projection)]
@@ -43,10 +45,24 @@ struct Card {
     code: u32,
 }
 
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Things", partition = "{shelf}", row = "shelf")]
+struct Shelf {
+    shelf: String,
+    colour: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = Shelf)]
+struct Paint {
+    colour: u32,
+}
+
 #[derive(TableModel)]
 enum Model {
     Thing(Thing),
     Label(Label),
+    Shelf(Shelf),
 }
 
 /// Longer than anything is left alone for.
@@ -54,6 +70,11 @@ const LONG: Duration = Duration::from_secs(4_000);
 
 fn thing(number: u32) -> Thing {
     Thing { shelf: "A".into(), number, code: number, badge: number, size: 1 }
+}
+
+/// Of the first thing.
+fn label() -> Label {
+    Label { shelf: "A".into(), number: 5, of: 1, at: None, on: None }
 }
 
 fn key(row: &str) -> RowKey {
@@ -88,7 +109,7 @@ async fn what_an_entity_has_that_cannot_be_read_stays_its_own() {
             for number in [1, 2] {
                 db.insert(&thing(number)).await.unwrap();
             }
-            db.insert(&Label { shelf: "A".into(), number: 5, of: 1, at: None }).await.unwrap();
+            db.insert(&label()).await.unwrap();
             settle(&db).await;
             let whole = of_first(&db).await;
             assert_eq!(whole.len(), 3, "{told}: {whole:?}");
@@ -143,5 +164,40 @@ async fn what_is_under_way_of_an_entity_that_cannot_be_read_waits_until_it_can()
         assert_eq!(db.verify().await.unwrap().violations, [], "{mode:?}");
         assert!(Thing::by_badge().badge(7).exists(&db).await.unwrap(), "{mode:?}");
         assert!(!Thing::by_badge().badge(1).exists(&db).await.unwrap(), "{mode:?}");
+    }
+}
+
+/// What the label has copied of its thing and of its shelf.
+async fn copied(db: &TestDatabase) -> [Option<Value>; 2] {
+    let row = db.store().get("Things", &key("label_0005")).await.unwrap().unwrap();
+    ["At_Code", "On_Colour"].map(|name| row.properties.get(name).map(|value| value.to_value()))
+}
+
+#[tokio::test]
+async fn what_copies_an_entity_that_cannot_be_read_follows_its_other_sources() {
+    for mode in MODES {
+        let told = format!("{mode:?}");
+        let db = store_of::<Model>(mode).await;
+        db.insert(&thing(1)).await.unwrap();
+        db.insert(&Shelf { shelf: "A".into(), colour: 1 }).await.unwrap();
+        db.insert(&label()).await.unwrap();
+        settle(&db).await;
+        let both = |code: i64, colour: Option<i64>| [Some(Value::from(code)), colour.map(Value::from)];
+        assert_eq!(copied(&db).await, both(1, Some(1)), "{told}");
+        set(&db, "thing_0001", "EntityType", "Thing@x").await;
+        db.update(Shelf::find().shelf("A"), |shelf| Ok(shelf.colour = 2)).await.unwrap();
+        settle(&db).await;
+        assert_eq!(copied(&db).await, both(1, Some(2)), "{told}");
+        let shelf = Shelf::find().shelf("A").one(&db).await.unwrap().unwrap();
+        db.delete(shelf).await.unwrap();
+        settle(&db).await;
+        assert_eq!(copied(&db).await, both(1, None), "{told}");
+        // Who comes to name it is told.
+        let refused = db.insert(&Label { number: 6, ..label() }).await.map(drop).expect_err("its thing is untold");
+        assert_eq!(refused.kind(), &ErrorKind::Corrupt, "{told}: {refused}");
+
+        set(&db, "thing_0001", "EntityType", "Thing@1").await;
+        settle(&db).await;
+        assert_eq!(db.verify().await.unwrap().violations, [], "{told}");
     }
 }

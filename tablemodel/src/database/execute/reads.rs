@@ -51,6 +51,7 @@ impl Run<'_> {
             return self.learn(row).await;
         }
         let found = self.db.placed_entity(schema, &self.registered.table, &self.key(row), copies).await?;
+        found.iter().for_each(|found| self.known.keep_fetched(found));
         let (head, parts) = found.map_or((None, Vec::new()), |found| (Some(found.head), found.parts));
         self.known.extend(parts.into_iter().map(|part| (part.key.row.clone(), Some(part))));
         Ok(self.known.entry(row.to_owned()).insert_entry(head).into_mut().as_ref())

@@ -7,6 +7,7 @@ mod apply;
 mod backfill;
 mod counts;
 mod dry;
+mod exported;
 mod forms;
 mod owners;
 mod patience;
@@ -33,6 +34,7 @@ use std::time::Duration;
 
 use tablemodel_store::{DateTime, RowKey};
 
+pub(super) use self::exported::Exported;
 pub use self::{
     applied::Applied, apply::Apply, dry::DryRun, plans::AppliedPlan, programs::Program, unfinished::Unfinished,
 };

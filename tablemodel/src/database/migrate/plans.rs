@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// What the row keys of plans begin with.
-const PLAN: &str = "plan|";
+pub(super) const PLAN: &str = "plan|";
 
 /// A reviewed plan that was applied to the store, or is being applied.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,6 +27,15 @@ pub(super) const MIGRATION: &str = "mig|";
 /// The partition of the schema table for what belongs to migrations and is no state.
 pub(super) const WORK: &str = "m";
 
+/// On a record: a JSON list of the indexes, each with its entity.
+pub(super) const STEPS: &str = "Steps";
+
+/// These steps as a record has them.
+pub(super) fn told(steps: &[(String, String)]) -> String {
+    let step = |(entity, index): &(String, String)| Json::from(vec![entity.as_str(), index]);
+    Json::from(steps.iter().map(step).collect::<Vec<_>>()).to_string()
+}
+
 /// A migration.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Record {
@@ -87,7 +96,7 @@ impl Record {
             Some(ValueRef::String(text)) => Some(text.to_owned()),
             _ => None,
         };
-        let steps = text("Steps").and_then(|steps| serde_json::from_str::<Vec<(String, String)>>(&steps).ok());
+        let steps = text(STEPS).and_then(|steps| serde_json::from_str::<Vec<(String, String)>>(&steps).ok());
         Ok(Self {
             id: row.key.row.strip_prefix(MIGRATION).ok_or_else(corrupt)?.to_owned(),
             steps: steps.ok_or_else(corrupt)?,
@@ -104,10 +113,7 @@ impl Record {
 
     pub(super) fn properties(&self, now: DateTime) -> Properties {
         let mut properties = stamped("~migration@1", now.ticks());
-        properties.insert(
-            "Steps",
-            Json::from(self.steps.iter().map(|(a, b)| Json::from(vec![a.as_str(), b])).collect::<Vec<_>>()).to_string(),
-        );
+        properties.insert(STEPS, told(&self.steps));
         properties.insert("Started", self.started);
         properties.insert("Undo", self.undo);
         properties.insert("Surveyed", self.surveyed);
@@ -134,8 +140,11 @@ pub(super) struct Control {
     pub(super) rate: Option<f64>,
 }
 
+/// What the row keys of that begin with.
+pub(super) const CONTROL: &str = "control|";
+
 pub(super) fn control_key(id: &str) -> String {
-    format!("control|{id}")
+    format!("{CONTROL}{id}")
 }
 
 impl Control {

@@ -14,9 +14,12 @@ use super::{Closed, ENTITY, INDEX, Other, Registered, entity_row, entity_row_of,
 use crate::database::Database;
 use crate::{
     error::{Error, ErrorKind, Result},
-    plan::states::{IndexState, IndexStates, Setting},
+    plan::{
+        states::{IndexState, IndexStates, Setting},
+        system,
+    },
     read::columns::Columns,
-    schema::{EntitySchema, Moved, is_move, move_to, moved_to, taker},
+    schema::{EntitySchema, Moved, move_to, moved_to, taker},
 };
 
 /// On the state of a move: whether the old form is written no more.
@@ -238,14 +241,57 @@ pub(in crate::database) fn check_stays(row: &Row, before: Option<&Row>) -> Resul
     Err(Error::new(ErrorKind::Unavailable, detail).at_key(row.key.clone()))
 }
 
-/// Says of the row of a state that the move has not begun, if it is one to a form that these do not know: rows of that do not go along.
-pub(in crate::database) fn without_form(row: &mut Row, listed: &[&'static EntitySchema]) {
-    let place = row.key.row.strip_prefix(INDEX).and_then(|key| key.split_once('|'));
-    let Some((entity, name)) = place.filter(|(_, name)| is_move(name)) else { return };
-    let mut moves = listed.iter().filter(|schema| schema.entity_type == entity).flat_map(|&schema| known_moves(schema));
-    if !moves.any(|moved| moved.name() == name) {
-        row.properties.insert("State", IndexState::Absent.word());
+/// The moves of entities to forms that a program does not know, and that they are not kept in yet: with its export none of these goes
+/// along, as if it had not begun.
+pub(in crate::database) struct LeftBehind<'r> {
+    listed: &'static [&'static EntitySchema],
+    rows: &'r HashMap<String, Row>,
+    /// By entity, the version from which on rows are of such a form.
+    forms: HashMap<&'r str, u32>,
+}
+
+impl<'r> LeftBehind<'r> {
+    /// Those of these records and states, by a program that lists these.
+    pub(in crate::database) fn of(listed: &'static [&'static EntitySchema], rows: &'r HashMap<String, Row>) -> Self {
+        let mut left = Self { listed, rows, forms: HashMap::new() };
+        for (key, row) in rows {
+            let is_begun = super::state(row).is_ok_and(|state| state != IndexState::Absent);
+            let Some((entity, name)) = place(key).filter(|(entity, name)| is_begun && left.is(entity, name)) else {
+                continue;
+            };
+            if let Some(to) = moved_to(name) {
+                let least = left.forms.entry(entity).or_insert(to);
+                *least = to.min(*least);
+            }
+        }
+        left
     }
+
+    /// Whether the move of the entity is such.
+    pub(in crate::database) fn is(&self, entity: &str, name: &str) -> bool {
+        let own = self.listed.iter().copied().filter(|schema| schema.entity_type == entity);
+        moved_to(name).is_some_and(|to| to > kept_since(entity, self.rows))
+            && !own.flat_map(known_moves).any(|moved| moved.name() == name)
+    }
+
+    /// Whether the row is of such a form.
+    pub(in crate::database) fn has(&self, row: &Row) -> bool {
+        let first = system::kind(&row.properties).entity().and_then(|entity| self.forms.get(entity));
+        first.is_some_and(|first| system::version(&row.properties) >= Some(*first))
+    }
+
+    /// Says of the row of a state that the move has not begun, if it is such a one.
+    pub(in crate::database) fn begin_anew(&self, row: &mut Row) {
+        if place(&row.key.row).is_some_and(|(entity, name)| self.is(entity, name)) {
+            row.properties.insert("State", IndexState::Absent.word());
+            row.properties.remove(CLOSED);
+        }
+    }
+}
+
+/// The entity and the name of what this is the row of the state of.
+fn place(key: &str) -> Option<(&str, &str)> {
+    key.strip_prefix(INDEX)?.split_once('|')
 }
 
 /// What a program says that it knows, if the new form of the entity is its own.

@@ -12,7 +12,11 @@ use crate::{
         Database,
         calls::ATTEMPTS,
         leases::INSTANCE,
-        registry::{SCHEMA_TABLE, lapsed, moved},
+        migrate::Exported,
+        registry::{
+            SCHEMA_TABLE, lapsed,
+            moved::{LeftBehind, check_stays},
+        },
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -80,17 +84,22 @@ impl Database {
         let is_of_states = name.eq_ignore_ascii_case(SCHEMA_TABLE);
         let exported = self.table_names();
         let has = |table: &str| exported.iter().any(|own| own.eq_ignore_ascii_case(&self.table_name(table)));
+        let left = LeftBehind::of(self.0.model, before);
+        let migrations = Exported::of(before, &left);
         loop {
             let page = match self.query_store(&query).await {
                 Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(0),
                 other => other?,
             };
             for mut row in page.rows {
+                if left.has(&row) || (is_of_states && !migrations.takes(&mut row)) {
+                    continue;
+                }
                 if is_of_states {
                     lapsed::without_rows(&mut row, has);
-                    moved::without_form(&mut row, self.0.model);
+                    left.begin_anew(&mut row);
                     let was = before.get(&row.key.row);
-                    moved::check_stays(&row, was)?;
+                    check_stays(&row, was)?;
                     lapsed::as_begun(&mut row, was)?;
                 }
                 lines.take(row).await?;

@@ -11,6 +11,7 @@ use tablemodel_store::{ETag, Properties, Row, RowKey};
 
 use super::{
     Violation, ViolationKind,
+    copies::Holder,
     mend::Mend,
     readable::{Unreadable, readable},
     wanted::{Guest, Wanted, WantedAway},
@@ -59,7 +60,7 @@ pub(super) struct Check {
     /// Rows here of entities that live in other partitions, or did.
     pub(super) guests: Vec<Guest>,
     /// Entities that have copies.
-    pub(super) holders: Vec<(Image, i64)>,
+    pub(super) holders: Vec<Holder>,
     /// Outbox rows, and the intents of moves.
     pub(super) outbox: Vec<(&'static EntitySchema, Row)>,
     /// Tombstones of entities.
@@ -235,7 +236,7 @@ impl Check {
                     self.unreadable.insert(rows.head.key.row.clone()); // what stands beside it is not judged
                 }
                 if !old.now().schema.copies.is_empty() {
-                    self.holders.push((old.now().clone(), sequence));
+                    self.holders.push(Holder { image: old.now().clone(), sequence, is_older: old.is_older() });
                 }
                 self.want(image, setting, system::sequence(&rows.head.properties));
             }

@@ -5,7 +5,6 @@
 use super::{Violation, ViolationKind, mend::Mend, readable::readable};
 use crate::{
     database::Database,
-    entity::FieldError,
     error::Result,
     plan::{
         change::{check_told, is_primary},
@@ -16,11 +15,30 @@ use crate::{
     schema::CopySchema,
 };
 
+/// An entity that has copies.
+pub(super) struct Holder {
+    /// As this program knows it.
+    pub(super) image: Image,
+    pub(super) sequence: i64,
+    /// Whether an older version wrote it.
+    pub(super) is_older: bool,
+}
+
 impl Database {
-    /// The copies that an entity has: that they say what their sources do. A source that is gone leaves a copy that is kept, which
-    /// must be read only where the entity cannot be without it. One that is not built yet may say anything, unless what is being
-    /// written is checked too.
-    pub(super) async fn check_copies(&self, holder: &Image, sequence: i64, strict: bool) -> Result<Option<Violation>> {
+    /// The copies that an entity has: that they say what their sources do. One of an older version is written as new with those that are
+    /// behind; where it could not be read then, that is what is wrong.
+    pub(super) async fn check_copies(&self, holder: &Holder, strict: bool) -> Result<Option<Violation>> {
+        let found = self.wrong_copy(&holder.image, holder.sequence, strict).await?;
+        if found.is_none() || !holder.is_older {
+            return Ok(found);
+        }
+        let lacked = self.lacked_copies(&holder.image).await?;
+        Ok(lacked.first().map(|(copy, _)| unread(&holder.image, copy)).or(found))
+    }
+
+    /// A source that is gone leaves a copy that is kept, which must be read only where the entity cannot be without it. One that is not
+    /// built yet may say anything, unless what is being written is checked too.
+    async fn wrong_copy(&self, holder: &Image, sequence: i64, strict: bool) -> Result<Option<Violation>> {
         let setting = &self.registered(holder.schema)?.setting;
         let least = if strict { IndexState::WriteOnly } else { IndexState::Readable };
         let mut stale = None;
@@ -30,7 +48,7 @@ impl Database {
             }
             // While it is built, what has none is told by the migration.
             let misread = copy::misread(holder, copy).filter(|_| setting.copies(holder.schema, at));
-            let lost = misread.as_ref().filter(|_| !copy.optional).map(|error| unread(holder, copy, error));
+            let lost = misread.as_ref().filter(|_| !copy.optional).map(|_| unread(holder, copy));
             let Some(source) = copy::source(holder, copy)? else {
                 match lost {
                     Some(_) => return Ok(lost),
@@ -72,10 +90,10 @@ impl Database {
 }
 
 /// That a copy which must be cannot be read, and there is no source that would fill it: nor can the entity be.
-fn unread(holder: &Image, copy: &CopySchema, error: &FieldError) -> Violation {
-    let what = match copy::is_filled(holder, copy) {
-        true => format!("cannot be read ({})", error.error),
-        false => "is empty".to_owned(),
+fn unread(holder: &Image, copy: &CopySchema) -> Violation {
+    let what = match copy::misread(holder, copy).filter(|_| copy::is_filled(holder, copy)) {
+        Some(error) => format!("cannot be read ({})", error.error),
+        None => "is empty".to_owned(),
     };
     let detail =
         format!("it must have its copy `{}`, which {what}, and its {} is not there", copy.name, copy.source_type);

@@ -64,10 +64,7 @@ impl Database {
             self.collect(found, checks).await?;
         }
         for chunk in gathered(checks, |check| &mut check.holders).chunks(CHUNK) {
-            let found: Vec<_> = chunk
-                .iter()
-                .map(|(of, (holder, sequence))| (*of, self.check_copies(holder, *sequence, strict)))
-                .collect();
+            let found: Vec<_> = chunk.iter().map(|(of, holder)| (*of, self.check_copies(holder, strict))).collect();
             self.collect(found, checks).await?;
         }
         let dead = gathered(checks, |check| &mut check.dead);

@@ -181,8 +181,9 @@ pub(crate) fn whole<'a>(schema: &'static EntitySchema, rows: &'a Group) -> Resul
 
 /// The rows of the entity whose head this is, as they are known before a change.
 pub(crate) fn known(schema: &'static EntitySchema, head: Row, before: &dyn Before) -> Result<Group> {
+    let fetched = before.known().fetched(&head);
     if !schema.has_parts() {
-        return Ok(head.into());
+        return Ok(Group { fetched, ..head.into() });
     }
     let missing = |row: &str| {
         let key = RowKey::new(head.key.partition.clone(), row);
@@ -194,7 +195,7 @@ pub(crate) fn known(schema: &'static EntitySchema, head: Row, before: &dyn Befor
         before.row(&row).flatten().map(Cow::into_owned).ok_or_else(|| missing(&row))
     });
     let parts = parts.collect::<Result<_>>()?;
-    Ok(Group::of(head, parts))
+    Ok(Group { fetched, ..Group::of(head, parts) })
 }
 
 /// Where the parts of one entity go.

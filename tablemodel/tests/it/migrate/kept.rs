@@ -49,6 +49,7 @@ mod first {
         pub(super) hall: Option<Seats>,
         #[table(copy_of(Team, key(name = team), on_delete = keep))]
         pub(super) shirt: Shirt,
+        pub(super) photo: Vec<u8>,
     }
 
     #[derive(Projection)]
@@ -87,9 +88,9 @@ mod first {
     }
 }
 
-/// The next release: a colour is a number.
+/// The next release: a colour is a number, and a photo perhaps a blob.
 macro_rules! release {
-    ($name:ident, $($frozen:tt)*) => {
+    ($name:ident, [$($photo:tt)*] $type:ty, $($frozen:tt)*) => {
         mod $name {
             use tablemodel::{Upgrade, UpgradeError, prelude::*};
 
@@ -129,12 +130,15 @@ macro_rules! release {
                 pub(super) hall: Option<Seats>,
                 #[table(copy_of(Team, key(name = team), on_delete = keep))]
                 pub(super) shirt: Shirt,
+                $($photo)*
+                pub(super) photo: $type,
             }
 
             impl Upgrade<MemberV1> for Member {
-                fn upgrade(MemberV1 { club, id, team, city, nick, .. }: MemberV1) -> Result<Self, UpgradeError> {
-                    let nick = nick.to_uppercase();
-                    Ok(Self { club, id, team, city, nick, hall: None, shirt: Shirt { colour: 0 } })
+                fn upgrade(old: MemberV1) -> Result<Self, UpgradeError> {
+                    let MemberV1 { club, id, team, city, nick, photo, .. } = old;
+                    let (nick, photo) = (nick.to_uppercase(), photo.into());
+                    Ok(Self { club, id, team, city, nick, hall: None, shirt: Shirt { colour: 0 }, photo })
                 }
             }
 
@@ -183,7 +187,7 @@ macro_rules! release {
 
 // Its frozen structs leave copies out, as `diff` writes them..
 release! {
-    leaves_out,
+    leaves_out, [] Vec<u8>,
     #[derive(TableEntity)]
     #[table(name = "Members", entity_type = "Member", frozen, partition = "{club}", row = "m_{id:04}")]
     pub(super) struct MemberV1 {
@@ -192,6 +196,7 @@ release! {
         team: String,
         city: String,
         nick: String,
+        photo: Vec<u8>,
     }
 
     #[derive(TableEntity)]
@@ -205,7 +210,12 @@ release! {
 
 // ..or declare them.
 release! {
-    declares,
+    declares, [] Vec<u8>,
+    use super::first::{Fan as FanV1, Member as MemberV1};
+}
+
+release! {
+    in_blobs, [#[table(blob(inline_below = 0))]] Blob,
     use super::first::{Fan as FanV1, Member as MemberV1};
 }
 
@@ -222,7 +232,7 @@ async fn filled(mode: Consistency) -> TestDatabase {
         let team = if id == 7 { "blue" } else { "red" }.to_owned();
         let shirt = first::Shirt { colour: String::new() };
         let (city, nick) = (city.clone(), format!("n{id}"));
-        let member = first::Member { club: club.clone(), id, team, city, nick, hall: None, shirt };
+        let member = first::Member { club: club.clone(), id, team, city, nick, hall: None, shirt, photo: vec![7] };
         store.insert(&member).await.expect("written");
     }
     store.insert(&first::Card { club: club.clone(), id: 7, side: None }).await.expect("written");
@@ -279,7 +289,8 @@ macro_rules! kept {
                 // However else it is written, and whatever else it copies.
                 let (club, city, nick) = ("c".to_owned(), "Oslo".to_owned(), "N7".to_owned());
                 let shirt = Shirt { colour: 0 };
-                let again = Member { club, id: 7, team: "blue".into(), city, nick, hall: None, shirt };
+                let photo = vec![8_u8].into();
+                let again = Member { club, id: 7, team: "blue".into(), city, nick, hall: None, shirt, photo };
                 let refused = db.upsert(&again).await.map(drop).expect_err("it could not be read");
                 assert_eq!(refused.kind(), &ErrorKind::Corrupt, "{told}: {refused}");
                 db.update(Hall::find().city("Oslo"), |hall| Ok(hall.seats = 9))
@@ -339,3 +350,4 @@ async fn who_copies_a_holder_follows_it_once_the_source_that_it_lacked_is_there(
         assert_clean(&db, &told).await;
     }
 }
+kept!(so_it_is_where_blobs_are_put_elsewhere, in_blobs);

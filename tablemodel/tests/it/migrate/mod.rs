@@ -4,6 +4,7 @@
 
 mod aggregates;
 mod aside;
+mod behind;
 mod beside;
 mod building;
 mod busy;

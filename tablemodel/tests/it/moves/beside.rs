@@ -2,6 +2,8 @@
 
 #[path = "crashes.rs"]
 mod crashes;
+#[path = "beside_exports.rs"]
+mod exports;
 #[path = "flights.rs"]
 mod flights;
 #[path = "beside_late.rs"]

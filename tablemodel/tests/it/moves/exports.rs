@@ -1,10 +1,13 @@
 //! Exports of a store whose entity moves: none leaves entities out in silence, or says that they stand where their rows are not.
 
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
-use tablemodel::{Consistency, ErrorKind, prelude::*, testing::TestDatabase};
+use tablemodel::{Consistency, ErrorKind, format::Fingerprint, prelude::*, testing::TestDatabase};
 
-use super::{Flights, MODES, ahead::third, before, filled, first, new_flights, next, old_flights, program, second};
+use super::{
+    Flights, MODES, ORIGINS, ahead::third, before, crashes::at_calls, filled, first, new_flights, next, old_flights,
+    program, second,
+};
 use crate::{migrate::store_of, stall::Program};
 
 /// Longer than a lease lives.
@@ -109,5 +112,65 @@ async fn an_export_without_the_form_that_an_entity_moves_to_lets_the_move_begin_
             new_flights(&program::<second::Model>(&copy).await, 1).await.expect_err("no row of that form is there");
         assert!(matches!(early.kind(), ErrorKind::NotSwitched { .. }), "{mode:?}: {early}");
         assert_eq!(switched(&copy).await, flights, "{mode:?}");
+    }
+}
+
+/// That a copy is as if the move had not begun: the release that exported it migrates it and writes, the one that knows of the move too,
+/// and that begins anew.
+async fn assert_begins_anew(lines: &[u8], mode: Consistency, flights: &Flights, told: &str) {
+    let copy = imported(lines, mode).await;
+    let late = next::<before::Model>(&copy).await;
+    let plan = late.migrations().plan().await.expect("planned");
+    assert!(plan.is_empty() && plan.unfinished.is_none(), "{told}: {plan:?}");
+    assert_eq!(late.migrations().plans().await.expect("read"), [], "{told}");
+    assert!(late.migrations().apply().await.expect("there is nothing to do").is_complete(), "{told}");
+    late.insert(&before::flight("C0", 900)).await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+    drop(late);
+    copy.clock().advance(LONG);
+    let early = program::<first::Model>(&copy).await;
+    early.patch(first::Flight::find().carrier("C0").number(900), first::Flight::SEATS.set(1_i64)).await.expect("open");
+    let mut all = flights.clone();
+    all.insert(("C0".to_owned(), 900), (ORIGINS[0].to_owned(), 1));
+    assert_eq!(old_flights(&early, 1).await, all, "{told}");
+    drop(early);
+    copy.clock().advance(LONG);
+    assert_eq!(switched(&copy).await, all, "{told}");
+}
+
+#[tokio::test]
+async fn an_export_without_the_form_leaves_out_what_of_its_move_was_interrupted() {
+    for mode in MODES {
+        let was = filled(mode, 1, 4).await;
+        let flights = old_flights(&program::<first::Model>(&was).await, 1).await;
+        let exports = Cell::new(0);
+        let end = async |store: &TestDatabase, told: &str| match exported(&program::<before::Model>(store).await).await
+        {
+            Ok(lines) => {
+                exports.set(exports.get() + 1);
+                assert_begins_anew(&lines, mode, &flights, told).await;
+            }
+            Err(error) => assert_eq!(*error.kind(), ErrorKind::Moved { to: 2 }, "{told}: {error:?}"),
+        };
+        let begun = async || {
+            let store = filled(mode, 1, 4).await;
+            let db = program::<first::Model>(&store).await;
+            (store, db)
+        };
+        let apply = async |db: &Database| {
+            db.ensure_tables().await?;
+            let plans = [("0002_moves".to_owned(), Fingerprint(7))];
+            db.migrations().begin_plans(&plans).await?;
+            db.migrations().apply().workers(1).await.map(drop)
+        };
+        at_calls::<before::Model, _, _>((0, 4), begun, apply, &end).await;
+        let applied = async || {
+            let store = filled(mode, 1, 4).await;
+            let db = next::<second::Model>(&store).await;
+            db.migrations().apply().await.expect("applied");
+            (store, db)
+        };
+        let contract = async |db: &Database| db.migrations().contract().await.map(drop);
+        at_calls::<before::Model, _, _>((0, 3), applied, contract, &end).await;
+        assert!(exports.get() > 10, "{exports:?}");
     }
 }

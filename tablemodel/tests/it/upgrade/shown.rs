@@ -151,3 +151,67 @@ async fn a_total_that_a_newer_program_writes_leaves_what_older_ones_read_of_the_
         assert_eq!((text(&row, "_reads").as_deref(), text(&row, "Motto")), (Some("Int32(2)"), None), "{mode:?}");
     }
 }
+
+/// Notes whose text is cut into chunks.
+mod cut {
+    use tablemodel::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Notes", partition = "{shelf}", row = "n_{id:04}")]
+    pub(super) struct Note {
+        pub(super) shelf: String,
+        pub(super) id: u32,
+        #[table(chunked)]
+        pub(super) text: String,
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Model {
+        Note(Note),
+    }
+}
+
+/// Notes whose text is whole again.
+mod whole {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    use super::cut;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Notes", version = 2, previous = cut::Note, readable_by = 1, partition = "{shelf}", row = "n_{id:04}")]
+    pub(super) struct Note {
+        pub(super) shelf: String,
+        pub(super) id: u32,
+        pub(super) text: String,
+    }
+
+    impl Upgrade<cut::Note> for Note {
+        fn upgrade(cut::Note { shelf, id, text }: cut::Note) -> Result<Self, UpgradeError> {
+            Ok(Self { shelf, id, text })
+        }
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Model {
+        Note(Note),
+    }
+}
+
+#[tokio::test]
+async fn what_was_cut_into_chunks_is_read_whole_by_programs_that_cut_it() {
+    for mode in MODES {
+        let first = crate::migrate::store_of::<cut::Model>(mode).await;
+        let second = first.reopen::<whole::Model>().await.unwrap();
+        first.insert(&cut::Note { shelf: "s".into(), id: 1, text: "x".repeat(40_000) }).await.unwrap();
+        second.insert(&whole::Note { shelf: "s".into(), id: 2, text: "whole".into() }).await.unwrap();
+        second.update(whole::Note::find().shelf("s").id(1), |note| Ok(note.text = "shorter".into())).await.unwrap();
+        for (id, said) in [(1, "shorter"), (2, "whole")] {
+            let row = rows(&second, "Notes").await[&("s".to_owned(), format!("n_{id:04}"))].clone();
+            assert_eq!(text(&row, "EntityType").as_deref(), Some("Note@2"), "{mode:?}");
+            assert_eq!(text(&row, "Text").as_deref(), Some(said), "{mode:?}");
+            let read = cut::Note::find().shelf("s").id(id).one(&first).await.unwrap().unwrap().into_inner();
+            assert_eq!(read, cut::Note { shelf: "s".into(), id, text: said.into() }, "{mode:?}");
+        }
+        assert_clean(&second, &format!("{mode:?}")).await;
+    }
+}
