@@ -200,7 +200,8 @@ async fn an_import_brings_many_partitions_at_a_time_and_the_states_at_the_end() 
 #[tokio::test]
 async fn an_import_names_the_first_line_that_is_refused_and_ends() {
     for mode in MODES {
-        let lines = exported(&filled(mode).await).await;
+        let db = filled(mode).await;
+        let lines = exported(&db).await;
         let first = lines.lines().next().unwrap();
         assert!(first.contains(&email(0)), "{first}");
         let copy = fresh(mode).await;
@@ -229,7 +230,7 @@ async fn what_is_dropped_or_taken_back_goes_from_many_partitions_at_a_time() {
         let db = filled(mode).await;
         let (store, program) = counted::<dropped::Users>(&db).await;
         let gone = program.migrations().contract().await.unwrap();
-        assert_eq!(gone.rows, USERS.into(), "{mode:?}: {gone:?}");
+        assert_eq!(gone.rows, u64::from(USERS), "{mode:?}: {gone:?}");
         let most = store.commits.take();
         assert!((8..=32).contains(&most), "{mode:?}: {most} at a time");
         assert!(rows_in(&*db.store(), "Emails").await.is_empty(), "{mode:?}");
@@ -242,7 +243,7 @@ async fn what_is_dropped_or_taken_back_goes_from_many_partitions_at_a_time() {
         assert_eq!(rows_in(&*db.store(), "Emails").await.len(), USERS as usize, "{mode:?}");
         store.commits.take();
         let gone = program.migrations().rollback().await.unwrap();
-        assert_eq!(gone.rows, USERS.into(), "{mode:?}: {gone:?}");
+        assert_eq!(gone.rows, u64::from(USERS), "{mode:?}: {gone:?}");
         assert!(store.commits.take() >= 8, "{mode:?}");
         assert!(rows_in(&*db.store(), "Emails").await.is_empty(), "{mode:?}");
     }

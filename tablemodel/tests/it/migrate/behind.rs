@@ -32,6 +32,7 @@ macro_rules! releases {
 
                 #[derive(Projection)]
                 #[table(of = Team)]
+                #[allow(dead_code, reason = "the tests look at the rows")]
                 pub(crate) struct Shirt {
                     pub(crate) colour: String,
                 }
@@ -205,6 +206,7 @@ mod plain {
 
     #[derive(Projection)]
     #[table(of = Hall)]
+    #[allow(dead_code, reason = "the tests look at the rows")]
     pub(super) struct Seats {
         pub(super) seats: u32,
     }
@@ -238,6 +240,7 @@ mod added {
 
     #[derive(Projection)]
     #[table(of = Team)]
+    #[allow(dead_code, reason = "the tests look at the rows")]
     pub(super) struct Shirt {
         pub(super) colour: u32,
     }

@@ -20,6 +20,7 @@ mod first {
 
     #[derive(Projection)]
     #[table(of = Team)]
+    #[allow(dead_code, reason = "the tests look at the rows")]
     pub(super) struct Shirt {
         pub(super) colour: String,
     }
@@ -54,6 +55,7 @@ mod first {
 
     #[derive(Projection)]
     #[table(of = Member)]
+    #[allow(dead_code, reason = "the tests look at the rows")]
     pub(super) struct Side {
         pub(super) nick: String,
     }
