@@ -22,6 +22,7 @@ use crate::{
         batch::BatchPlan,
         change::{self, Change},
         copies::{followed, sources},
+        grouped::in_turn,
     },
     rooms::copy::{self, Source},
     schema::EntitySchema,
@@ -163,7 +164,7 @@ impl Run<'_> {
         if changes.iter().all(|change| change.schema().copies.is_empty()) {
             return Ok(());
         }
-        for (change, is_again) in in_turn(changes) {
+        for (change, is_again) in in_turn(changes, Change::key) {
             for source in sources(change, &self.registered(change)?.setting, &self.known, is_again)? {
                 self.read_row(change.schema(), source.schema, &source.key).await?;
             }
@@ -392,11 +393,4 @@ impl Run<'_> {
 /// The stored name and the key of the entity that is changed.
 fn entity(change: &Change) -> (&'static str, &RowKey) {
     (change.schema().entity_type, change.key())
-}
-
-/// The changes, each with whether an earlier one is of the same entity.
-pub(super) fn in_turn(changes: &[Change]) -> impl Iterator<Item = (&Change, bool)> {
-    let several = changes.len() > 1;
-    let mut seen = HashSet::with_capacity(if several { changes.len() } else { 0 });
-    changes.iter().map(move |change| (change, several && !seen.insert(change.key())))
 }

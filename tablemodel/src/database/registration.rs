@@ -10,7 +10,6 @@ use crate::{
     database::{
         calls::{ATTEMPTS, is_transient},
         execute::Run,
-        followers::in_turn,
         outbox::{is_race, later},
     },
     error::{Error, ErrorKind, Result},
@@ -19,6 +18,7 @@ use crate::{
         change::{Change, is_primary},
         copies::sources,
         entries::{Entry, entries},
+        grouped::in_turn,
         image::Image,
         states::IndexState,
         system,
@@ -44,7 +44,7 @@ impl Run<'_> {
         if self.db.is_atomic() {
             return Ok(());
         }
-        for (change, is_again) in in_turn(changes) {
+        for (change, is_again) in in_turn(changes, Change::key) {
             if change.schema().copies.is_empty() {
                 continue;
             }

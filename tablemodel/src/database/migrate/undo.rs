@@ -1,7 +1,11 @@
 //! The way back: of an index that was built, or is being built, and of one that the model dropped. States first, one at a
 //! time; then its rows.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use futures_util::{StreamExt, stream};
 use tablemodel_store::{
@@ -256,7 +260,8 @@ pub(super) fn rows_of(kind: &str) -> Filter {
     at_least.and(Filter::compare(system::ENTITY_TYPE, Comparison::Less, format!("{kind}A")))
 }
 
-/// One walk over rows that satisfy both: how many it found, and how many it deleted. The batches of a page are under way together.
+/// One walk over rows that satisfy both: how many it found, and how many it deleted. The batches of a page are under way together; after
+/// an error no more are sent, and those that are under way are waited for.
 pub(super) async fn remove_once(
     owned: &Owned,
     states: &Generation,
@@ -276,12 +281,19 @@ pub(super) async fn remove_once(
         found += page.rows.len() as u64;
         let partitions = page.rows.chunk_by(|a, b| a.key.partition == b.key.partition);
         let batches = partitions.flat_map(|rows| rows.chunks(limits::MAX_BATCH_OPERATIONS));
-        let removals: Vec<_> = batches.map(|rows| remove(&owned.db, states, table, rows)).collect();
-        let mut removals = stream::iter(removals).buffer_unordered(owned.db.concurrent_batches());
+        let over = AtomicBool::new(false);
+        let removals: Vec<_> = batches.map(|rows| remove(&owned.db, states, table, rows, &over)).collect();
+        let (mut removals, mut end) = (stream::iter(removals).buffer_unordered(owned.db.concurrent_batches()), Ok(()));
         while let Some(gone) = removals.next().await {
-            removed += gone?;
-            owned.go_on().await?;
+            removed += gone.as_ref().copied().unwrap_or(0);
+            let next = match gone {
+                Ok(_) if end.is_ok() => owned.go_on().await,
+                gone => gone.map(drop),
+            };
+            end = end.and(next);
+            over.store(end.is_err(), Ordering::Relaxed);
         }
+        end?;
         owned.go_on().await?;
         match page.continuation {
             Some(next) => query.continuation = Some(next),
@@ -290,9 +302,9 @@ pub(super) async fn remove_once(
     }
 }
 
-/// Deletes rows of one partition, if they are as they were read, and the states as they were held; gives how many.
-async fn remove(db: &Database, states: &Generation, table: &str, rows: &[Row]) -> Result<u64> {
-    let Some(first) = rows.first() else { return Ok(0) };
+/// Deletes rows of one partition, if they are as they were read, and the states as they were held; gives how many. Nothing once it is over.
+async fn remove(db: &Database, states: &Generation, table: &str, rows: &[Row], is_over: &AtomicBool) -> Result<u64> {
+    let Some(first) = rows.first().filter(|_| !is_over.load(Ordering::Relaxed)) else { return Ok(0) };
     let delete =
         |row: &Row| Operation { row: row.key.row.clone(), action: Action::Delete(Condition::Match(row.etag.clone())) };
     let operations = rows.iter().map(delete).collect();

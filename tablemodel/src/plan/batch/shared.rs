@@ -75,7 +75,7 @@ impl BatchPlan {
     ) -> Result<()> {
         let edits = std::mem::take(&mut self.cells);
         let is_ranked = edits.iter().any(|(_, edit)| edit.rank().is_some());
-        let ranked = is_ranked.then(|| Ranked::of(&self.rows, known)).unwrap_or_default();
+        let ranked = if is_ranked { Ranked::of(&self.rows, known) } else { Ranked::default() };
         let (mut refreshed, mut targets) = (Vec::<(usize, Change)>::new(), HashMap::new());
         for edits in grouped(&edits, |(_, edit)| edit.into.place()) {
             let Some((change, Edit { into, .. })) = edits.first() else { continue };
