@@ -48,10 +48,12 @@ impl Database {
     }
 
     /// Writes an older version's entity as new, with its copies as they are, and these then in a change of their own: a source that is to
-    /// be read for them may have to be written as new itself, and with it all that copy it.
+    /// be read for them may have to be written as new itself, and with it all that copy it. Where it could not be read in between, they are
+    /// filled at once, unless sources may have to be written.
     async fn put_as_new(&self, old: Group, new: Image, copies: Copies) -> Result<Group> {
         let (schema, registered, key) = (new.schema, self.registered(new.schema)?, new.key.clone());
-        let new = Image { is_placed: true, ..new };
+        let is_placed = is_readable(&new)? || schema.copies.iter().any(|copy| has_moving_blobs((copy.source)()));
+        let new = Image { is_placed, ..new };
         let placed = self.write_one(&registered, Change::Save { old, new }).await?.ok_or_else(no_row)?;
         if schema.copies.is_empty() || copies == Copies::FollowAnyway {
             return Ok(placed);
@@ -177,6 +179,16 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// Whether the entity can be read with its copies as they are.
+fn is_readable(image: &Image) -> Result<bool> {
+    for copy in image.schema.copies.iter().filter(|copy| !copy.optional) {
+        if copy::check_kept(image, copy, copy::source(image, copy)?.as_ref()).is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether another wrote the entity meanwhile.

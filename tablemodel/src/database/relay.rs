@@ -283,7 +283,7 @@ impl Relay {
         }
         let done = self.work(dirty, row, schema, is_done).await;
         let is_left = known == Some(true) || matches!(done, Ok(false));
-        if is_left {
+        if is_left && !done.as_ref().is_err_and(may_pass) {
             self.left.remember(&dirty.table, row, self.db.since());
         }
         match done {
@@ -377,4 +377,9 @@ impl Relay {
 /// Whether a newer version of the entity wrote the outbox row.
 pub(super) fn is_of_newer(schema: &EntitySchema, row: &Row) -> bool {
     matches!(system::kind(&row.properties), RowKind::Derived { version, .. } if version > schema.version)
+}
+
+/// Whether the error may be none at the next try, so that nothing was seen to.
+fn may_pass(error: &Error) -> bool {
+    error.is_retryable() || *error.kind() == ErrorKind::OutcomeUnknown
 }

@@ -11,6 +11,7 @@ use crate::{
     plan::{
         change::{Change, Planned, PlannedRow, Planner, Role, is_primary, known_images, next_sequence},
         entries::Away,
+        group::Group,
         image::Image,
         known::Known,
         outbox::Intent,
@@ -193,10 +194,10 @@ impl Planner<'_> {
             }
         }
         if new.fields == was.now().fields {
-            return Ok(Planned { after: Some(old.head.properties), ..Planned::default() });
+            return Ok(Planned { after: Some(old.head.properties), parts: old.parts, ..Planned::default() });
         }
         if was.is_older() && !is_whole {
-            return Ok(as_it_is(old.head));
+            return Ok(as_it_is(old));
         }
         let sequence = next_sequence(&old.head.properties, self.context.now);
         let mut cells = self.cells(Some(&was.written), Some(&new))?;
@@ -238,8 +239,9 @@ impl Planner<'_> {
 }
 
 /// The write of a holder that leaves it as it is.
-fn as_it_is(head: Row) -> Planned {
+fn as_it_is(old: Group) -> Planned {
+    let Group { head, parts, .. } = old;
     let action = Action::Replace(head.properties.clone(), Condition::Match(head.etag));
     let row = PlannedRow { row: head.key.row, action, role: Role::Holder };
-    Planned { rows: vec![row], after: Some(head.properties), ..Planned::default() }
+    Planned { rows: vec![row], after: Some(head.properties), parts, ..Planned::default() }
 }

@@ -190,7 +190,7 @@ impl Rows {
                 if query.filter.is_none() || plan.elsewhere().is_some() {
                     page.rows.retain(|row| plan.owns(row) || (!*heads_only && plan.owns_part(row)));
                 }
-                rows_each = each_of(read, page.rows.len()).unwrap_or(rows_each);
+                rows_each = each_of(read, page.rows.len(), rows_each);
                 range.take(page.rows.into(), page.continuation);
             }
             range.rows_each = rows_each;
@@ -213,12 +213,14 @@ impl Rows {
     }
 }
 
-/// How many rows there were for each that was kept; of a page without rows that is not known.
-fn each_of(read: usize, kept: usize) -> Option<usize> {
+/// How many rows are to be read for each that is kept, by a page of so many for which it was `before`: many more where none was kept, but not
+/// all at once, since one such row is nothing unusual.
+fn each_of(read: usize, kept: usize, before: usize) -> usize {
+    const MANY: usize = 32;
     match (read, kept) {
-        (0, _) => None,
-        (_, 0) => Some(limits::MAX_PAGE_ROWS),
-        _ => Some(read.div_ceil(kept)),
+        (0, _) => before,
+        (_, 0) => before.saturating_mul(MANY).min(limits::MAX_PAGE_ROWS),
+        _ => read.div_ceil(kept),
     }
 }
 
@@ -256,5 +258,16 @@ impl Range {
             (Some(next), Some(query)) => query.continuation = Some(next),
             _ => self.query = None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_grow_by_steps_where_nothing_is_kept_and_are_as_large_as_it_takes_where_something_is() {
+        assert_eq!([each_of(1, 0, 1), each_of(32, 0, 32), each_of(1_000, 0, 1_000)], [32, 1_000, 1_000]);
+        assert_eq!([each_of(100, 25, 1), each_of(100, 99, 1), each_of(100, 100, 32), each_of(0, 0, 7)], [4, 2, 1, 7]);
     }
 }

@@ -280,6 +280,19 @@ impl<'r> LeftBehind<'r> {
         first.is_some_and(|first| system::version(&row.properties) >= Some(*first))
     }
 
+    /// That the row is of no state of such a move that has begun since: rows of its form may have gone along.
+    pub(in crate::database) fn check_begun_before(&self, row: &Row) -> Result<()> {
+        let Some((entity, name)) = place(&row.key.row).filter(|(entity, name)| self.is(entity, name)) else {
+            return Ok(());
+        };
+        let was_begun = self.forms.get(entity).is_some_and(|least| moved_to(name) >= Some(*least));
+        if was_begun || super::state(row)? == IndexState::Absent {
+            return Ok(());
+        }
+        let detail = format!("`{entity}` began to move to other keys while it was exported; export again");
+        Err(Error::new(ErrorKind::Unavailable, detail).at_key(row.key.clone()))
+    }
+
     /// Says of the row of a state that the move has not begun, if it is such a one.
     pub(in crate::database) fn begin_anew(&self, row: &mut Row) {
         if place(&row.key.row).is_some_and(|(entity, name)| self.is(entity, name)) {

@@ -29,7 +29,7 @@ impl Left {
         seen_to.is_some_and(|(etag, since)| *etag == row.etag && since.elapsed(clock) < LONGEST_PAUSE)
     }
 
-    /// The row is seen to, as far as that went.
+    /// The row is seen to, as far as this program can.
     pub(super) fn remember(&self, table: &str, row: &Row, since: Since) {
         let mut rows = self.rows();
         if rows.len() >= REMEMBERED {

@@ -97,6 +97,7 @@ impl Database {
                 }
                 if is_of_states {
                     lapsed::without_rows(&mut row, has);
+                    left.check_begun_before(&row)?;
                     left.begin_anew(&mut row);
                     let was = before.get(&row.key.row);
                     check_stays(&row, was)?;

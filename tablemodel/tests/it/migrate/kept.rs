@@ -3,7 +3,11 @@
 
 use std::time::Duration;
 
-use tablemodel::{Consistency, ErrorKind, Row, RowKey, ValueRef, ViolationKind, prelude::*, testing::TestDatabase};
+use tablemodel::{
+    Consistency, ErrorKind, Row, RowKey, ValueRef, ViolationKind,
+    prelude::*,
+    testing::{Fault, Script, TestDatabase},
+};
 
 use super::{MODES, all_rows, assert_clean, next, store_of};
 
@@ -330,6 +334,7 @@ macro_rules! kept {
 
 kept!(what_is_kept_in_a_form_that_is_read_no_more_is_told_or_is_none, leaves_out);
 kept!(so_it_is_where_the_older_structs_declare_what_they_copy, declares);
+kept!(so_it_is_where_blobs_are_put_elsewhere, in_blobs);
 
 /// The source that it waited for comes by a commit, and what its upgrade makes of it was written in that: who copies it did not follow.
 #[tokio::test]
@@ -352,4 +357,28 @@ async fn who_copies_a_holder_follows_it_once_the_source_that_it_lacked_is_there(
         assert_clean(&db, &told).await;
     }
 }
-kept!(so_it_is_where_blobs_are_put_elsewhere, in_blobs);
+
+/// It was written as new, and what it copies in a second commit.
+#[tokio::test]
+async fn a_holder_that_waited_for_its_source_never_stands_as_new_without_it() {
+    use declares::{Model, Team};
+    let whole = filled(Consistency::Atomic).await;
+    assert_eq!(next::<Model>(&whole).await.migrations().apply().await.expect("applied").failed, 1);
+    let (mut calls, mut at) = (usize::MAX, 0);
+    while at < calls {
+        let db = whole.fork().expect("in memory").reopen::<Model>().await.expect("opened");
+        db.forget_calls();
+        if calls < usize::MAX {
+            db.fail(Script::new().at(at, Fault::CrashAfter));
+        }
+        let _ = db.insert(&Team { name: "blue".into(), colour: 5 }).await;
+        (calls, at) = if calls < usize::MAX { (calls, at + 1) } else { (db.calls().len(), 0) };
+        db.fail(Script::new());
+        for row in all_rows(&db, "Members").await {
+            let is_new = row.properties.get("EntityType") == Some(ValueRef::String("Member@2"));
+            let is_filled = matches!(row.properties.get("Shirt_Colour"), Some(ValueRef::Int64(_)));
+            assert!(is_filled || !is_new, "died after call {at} of {calls}: {row:?}");
+        }
+    }
+    assert!(calls > 4, "{calls} calls");
+}

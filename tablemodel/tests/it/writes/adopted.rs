@@ -111,7 +111,7 @@ async fn the_first_entities_behind_thousands_of_other_rows_take_few_requests() {
     let found = Customer::find().region("eu").first(1, &db).await.expect("read");
     assert_eq!(found.iter().map(|customer| customer.id).collect::<Vec<_>>(), [1]);
     let tally = db.tally();
-    assert!(tally.range_queries + tally.partition_scans <= 4, "{tally:?}");
+    assert!(tally.range_queries + tally.partition_scans <= 5, "{tally:?}");
 
     let page = Customer::find().region("eu").page(1, None, &db).await.expect("read");
     let rest = Customer::find().region("eu").page(1, page.cursor.as_ref(), &db).await.expect("read");

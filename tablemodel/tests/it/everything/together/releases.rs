@@ -123,13 +123,13 @@ async fn a_relay_does_its_part_of_a_row_that_it_leaves_once_in_a_while() {
 }
 
 /// Nobody can write a team.
-struct Unwritable;
+struct Unwritable(StoreErrorKind);
 
 impl FaultPlan for Unwritable {
     fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
         match call.request {
             Request::Commit(batches) if batches.iter().any(|batch| batch.table == "Everything") => {
-                Some(Fault::error(StoreErrorKind::Corrupt))
+                Some(Fault::error(self.0))
             }
             _ => None,
         }
@@ -137,10 +137,25 @@ impl FaultPlan for Unwritable {
 }
 
 #[tokio::test]
+async fn a_relay_does_its_part_of_a_row_that_it_leaves_as_soon_as_the_store_is_back() {
+    let (old, new) = renamed().await;
+    let relay = old.relay();
+    old.fail(Unwritable(StoreErrorKind::Unavailable));
+    let round = relay.run_once().await.unwrap();
+    assert_eq!((round.failed, round.poisoned), (1, 0), "{round:?}");
+    old.fail(Script::new());
+    old.clock().advance(seconds(5));
+    let round = relay.run_once().await.unwrap();
+    assert_eq!((round.failed, round.waiting), (0, 1), "{round:?}");
+    let team = Team::find().club("A").one(&new).await.unwrap().expect("there");
+    assert_eq!(team.sponsor.as_ref().map(|sponsor| sponsor.name.as_str()), Some("Bell"));
+}
+
+#[tokio::test]
 async fn a_relay_that_fails_at_a_row_which_it_leaves_sets_it_not_aside() {
     let (old, new) = renamed().await;
     let relay = old.relay();
-    old.fail(Unwritable);
+    old.fail(Unwritable(StoreErrorKind::Corrupt));
     for tried in 0..12 {
         let round = relay.run_once().await.unwrap();
         assert_eq!((round.failed, round.poisoned), (1, 0), "after {tried}: {round:?}");
