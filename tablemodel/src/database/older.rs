@@ -19,6 +19,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
         change::{Change, is_primary},
+        copies::Renewal,
         group::Group,
         image::Image,
         version,
@@ -49,11 +50,12 @@ impl Database {
 
     /// Writes an older version's entity as new, with its copies as they are, and these then in a change of their own: a source that is to
     /// be read for them may have to be written as new itself, and with it all that copy it. Where it could not be read in between, they are
-    /// filled at once, unless sources may have to be written.
+    /// filled at once, unless sources may have to be written; the sources are left as they are.
     async fn put_as_new(&self, old: Group, new: Image, copies: Copies) -> Result<Group> {
         let (schema, registered, key) = (new.schema, self.registered(new.schema)?, new.key.clone());
-        let is_placed = is_readable(&new)? || schema.copies.iter().any(|copy| has_moving_blobs((copy.source)()));
-        let new = Image { is_placed, ..new };
+        let stay = is_readable(&new)? || schema.copies.iter().any(|copy| has_moving_blobs((copy.source)()));
+        let renewal = Some(if stay { Renewal::AsStored } else { Renewal::Filled });
+        let new = Image { renewal, ..new };
         let placed = self.write_one(&registered, Change::Save { old, new }).await?.ok_or_else(no_row)?;
         if schema.copies.is_empty() || copies == Copies::FollowAnyway {
             return Ok(placed);

@@ -33,6 +33,16 @@ pub(crate) enum Guard {
     Again,
 }
 
+/// What becomes of the copies of an entity that is only written as new. A change of its own, behind that, brings them to what their sources
+/// are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Renewal {
+    /// They stay as they are.
+    AsStored,
+    /// They are filled, since the entity could not be read with what they are.
+    Filled,
+}
+
 /// Where a source stands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
@@ -68,7 +78,7 @@ pub(crate) fn sources(change: &Change, setting: &Setting, known: &Known, planned
 fn is_registered(copy: &CopySchema, old: Option<&Image>, new: &Image) -> Result<bool> {
     match old.filter(|old| old.is_current() && old.key == new.key) {
         Some(old) => Ok(copy::source(old, copy)? == copy::source(new, copy)?),
-        None => Ok(new.is_placed),
+        None => Ok(new.renewal == Some(Renewal::AsStored)),
     }
 }
 
@@ -116,7 +126,8 @@ impl Planner<'_> {
     }
 
     /// Fills the copies of the new image: from their sources, or as they were where nothing about them changed. Gives the
-    /// writes that fail unless the sources are as they were read.
+    /// writes that fail unless the sources are as they were read; none for one that is only written as new, whose sources are looked at again:
+    /// somebody may be about to write one of them, as the caller read it, and wait for that.
     pub(super) fn copy(&self, old: Option<&Old>, new: &mut Cow<'_, Image>) -> Result<Vec<Guard>> {
         let mut guards = Vec::new();
         if new.schema.copies.is_empty() {
@@ -146,7 +157,9 @@ impl Planner<'_> {
             if live.is_some() || (copy.optional && !is_kept) {
                 copy::fill(new, copy, row.as_deref())?;
             }
-            guards.extend(source.and_then(|source| self.guard(new, &source, row.as_deref())));
+            if new.renewal.is_none() {
+                guards.extend(source.and_then(|source| self.guard(new, &source, row.as_deref())));
+            }
         }
         Ok(guards)
     }

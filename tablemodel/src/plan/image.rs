@@ -12,6 +12,7 @@ use crate::{
     key::{KeyError, KeyFault, KeyValues, NO_VALUES, Template},
     plan::{
         absent,
+        copies::Renewal,
         entries::Entry,
         group::Group,
         shape, system,
@@ -38,9 +39,8 @@ pub(crate) struct Image {
     pub(crate) fetched: Option<Arc<Properties>>,
     /// Of one of a frozen version that leaves copies out: what tells them.
     pub(crate) telling: Option<Arc<Image>>,
-    /// Whether it is what was stored, of which only blobs change their place: its copies stay as they are, and are brought to what
-    /// their sources are by a change of its own.
-    pub(crate) is_placed: bool,
+    /// Of what was stored, and is only written as new: what becomes of its copies by that.
+    pub(crate) renewal: Option<Renewal>,
 }
 
 /// That a property may be absent: JSON that is `null` is, and is not what a field with another default reads then.
@@ -172,7 +172,7 @@ impl Image {
             blobs: Vec::new(),
             fetched: None,
             telling: None,
-            is_placed: false,
+            renewal: None,
         }
     }
 

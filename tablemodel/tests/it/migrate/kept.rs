@@ -1,6 +1,8 @@
 //! Copies that are kept of a source that is gone, in a form that the next release does not read: no holder is written so that it cannot be
 //! read any more, and nothing that was kept is lost unsaid.
 
+mod sources;
+
 use std::time::Duration;
 
 use tablemodel::{
