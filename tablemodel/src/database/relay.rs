@@ -283,8 +283,9 @@ impl Relay {
         }
         let done = self.work(dirty, row, schema, is_done).await;
         let is_left = known == Some(true) || matches!(done, Ok(false));
-        if is_left && !done.as_ref().is_err_and(may_pass) {
-            self.left.remember(&dirty.table, row, self.db.since());
+        if is_left {
+            let failed = done.as_ref().is_err_and(may_pass);
+            self.left.remember(&dirty.table, row, self.db.since(), failed);
         }
         match done {
             Ok(false) => round.report.waiting += 1,
@@ -356,8 +357,7 @@ impl Relay {
     }
 
     async fn note_failure(&self, dirty: &Dirty, row: &Row, attempts: i32, error: &Error) -> Result<()> {
-        let doubled = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(attempts.unsigned_abs().saturating_sub(1)));
-        let pause = doubled.min(LONGEST_PAUSE);
+        let pause = pause_after(attempts.unsigned_abs());
         let environment = self.db.environment();
         let jitter = Duration::from_millis(environment.random.next() % (pause.as_millis() as u64).max(1));
         let due = later(environment.clock.now(), pause + jitter);
@@ -379,7 +379,12 @@ pub(super) fn is_of_newer(schema: &EntitySchema, row: &Row) -> bool {
     matches!(system::kind(&row.properties), RowKind::Derived { version, .. } if version > schema.version)
 }
 
-/// Whether the error may be none at the next try, so that nothing was seen to.
+/// For how long a row is not tried again that failed so often.
+fn pause_after(failures: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(LONGEST_PAUSE)
+}
+
+/// Whether the error may be none at the next try.
 fn may_pass(error: &Error) -> bool {
     error.is_retryable() || *error.kind() == ErrorKind::OutcomeUnknown
 }

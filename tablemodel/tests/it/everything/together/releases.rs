@@ -152,6 +152,27 @@ async fn a_relay_does_its_part_of_a_row_that_it_leaves_as_soon_as_the_store_is_b
 }
 
 #[tokio::test]
+async fn a_relay_tries_its_part_of_a_row_that_it_leaves_ever_more_seldom_while_a_target_cannot_be_written() {
+    let (old, new) = renamed().await;
+    let relay = old.relay();
+    old.fail(Unwritable(StoreErrorKind::Unavailable));
+    let mut tried = Vec::new();
+    for number in 0..12 {
+        let round = relay.run_once().await.unwrap();
+        assert_eq!((round.failed + round.waiting, round.poisoned), (1, 0), "{number}: {round:?}");
+        tried.extend((round.failed > 0).then_some(number));
+        old.clock().advance(seconds(5));
+    }
+    assert_eq!(tried, [0, 1, 2, 3, 5, 9]); // once 1, 2, 4, 8 and 16 seconds have passed
+    old.fail(Script::new());
+    old.clock().advance(seconds(32));
+    let round = relay.run_once().await.unwrap();
+    assert_eq!((round.failed, round.waiting), (0, 1), "{round:?}");
+    let team = Team::find().club("A").one(&new).await.unwrap().expect("there");
+    assert_eq!(team.sponsor.as_ref().map(|sponsor| sponsor.name.as_str()), Some("Bell"));
+}
+
+#[tokio::test]
 async fn a_relay_that_fails_at_a_row_which_it_leaves_sets_it_not_aside() {
     let (old, new) = renamed().await;
     let relay = old.relay();
