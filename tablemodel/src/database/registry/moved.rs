@@ -9,7 +9,9 @@ use std::{collections::HashMap, sync::Arc};
 use serde_json::Value as Json;
 use tablemodel_store::{Properties, Row, ValueRef};
 
-use super::{Closed, ENTITY, INDEX, Other, Registered, entity_row, entity_row_of, followers, index_row};
+use super::{
+    Closed, ENTITY, EPOCH, INDEX, Other, Registered, entity_row, entity_row_of, epoch, epoch_of, followers, index_row,
+};
 #[cfg(feature = "blob")]
 use crate::database::Database;
 use crate::{
@@ -280,13 +282,20 @@ impl<'r> LeftBehind<'r> {
         first.is_some_and(|first| system::version(&row.properties) >= Some(*first))
     }
 
-    /// That the row is of no state of such a move that has begun since: rows of its form may have gone along.
-    pub(in crate::database) fn check_begun_before(&self, row: &Row) -> Result<()> {
+    /// Whether states have been changed since, by the row that counts that: it stands before those of the states.
+    pub(in crate::database) fn is_raised(&self, row: &Row) -> bool {
+        row.key.row == EPOCH && epoch_of(row) != epoch(self.rows)
+    }
+
+    /// That the row is of no state of such a move that has begun since, be it taken back by now: rows of its form may have gone along. One
+    /// that was recorded since was not begun if no states have been changed.
+    pub(in crate::database) fn check_begun_before(&self, row: &Row, is_raised: bool) -> Result<()> {
         let Some((entity, name)) = place(&row.key.row).filter(|(entity, name)| self.is(entity, name)) else {
             return Ok(());
         };
         let was_begun = self.forms.get(entity).is_some_and(|least| moved_to(name) >= Some(*least));
-        if was_begun || super::state(row)? == IndexState::Absent {
+        let is_as_it_was = || self.rows.get(&row.key.row).map_or(!is_raised, |was| was.etag == row.etag);
+        if was_begun || (super::state(row)? == IndexState::Absent && is_as_it_was()) {
             return Ok(());
         }
         let detail = format!("`{entity}` began to move to other keys while it was exported; export again");

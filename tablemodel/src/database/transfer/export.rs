@@ -50,8 +50,8 @@ impl Database {
     /// # Errors
     ///
     /// Those of the store, and `Denied` with the cause when `to` cannot be written. Of an entity that the store keeps elsewhere than this
-    /// program: `Moved`, `NotSwitched`, or `Unsupported`; of one that others [move](crate::moves) while it is exported, `Unavailable`, once
-    /// its rows are written: what was exported is to be thrown away.
+    /// program: `Moved`, `NotSwitched`, or `Unsupported`; of one that others [move](crate::moves) while it is exported, or begin to move
+    /// where this program does not know, `Unavailable`, once its rows are written: what was exported is to be thrown away.
     pub async fn export(&self, to: &mut (impl Write + Send)) -> Result<Transferred> {
         let mut exported = Transferred::default();
         let before = self.read_registry().await?;
@@ -86,6 +86,7 @@ impl Database {
         let has = |table: &str| exported.iter().any(|own| own.eq_ignore_ascii_case(&self.table_name(table)));
         let left = LeftBehind::of(self.0.model, before);
         let migrations = Exported::of(before, &left);
+        let mut is_raised = false;
         loop {
             let page = match self.query_store(&query).await {
                 Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(0),
@@ -97,7 +98,8 @@ impl Database {
                 }
                 if is_of_states {
                     lapsed::without_rows(&mut row, has);
-                    left.check_begun_before(&row)?;
+                    is_raised |= left.is_raised(&row);
+                    left.check_begun_before(&row, is_raised)?;
                     left.begin_anew(&mut row);
                     let was = before.get(&row.key.row);
                     check_stays(&row, was)?;

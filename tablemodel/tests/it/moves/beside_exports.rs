@@ -1,11 +1,20 @@
 //! Exports from a table in which both forms of an entity stand, by a program that knows of one.
 
-use std::time::Duration;
+use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
-use tablemodel::{Consistency, ErrorKind};
+use async_trait::async_trait;
+use tablemodel::{
+    Consistency, ErrorKind,
+    store::{Page, Query, StoreError, TableStore},
+    testing::TestDatabase,
+};
 
 use super::{MODES, assert_clean, before, filled, first, new_flights, new_rows, next, old_flights, program, second};
-use crate::{migrate::store_of, stall::Program};
+use crate::{
+    between::{Around, Between},
+    migrate::{program_over, store_of},
+    stall::{Meanwhile, Program},
+};
 
 /// Longer than a lease lives.
 const LONG: Duration = Duration::from_secs(130);
@@ -71,4 +80,76 @@ async fn an_export_while_a_move_begins_has_no_row_of_its_form_or_fails() {
         }
     }
     assert!(told > 0, "none met the beginning of the move");
+}
+
+/// A store before whose reads of these tables others do this, one after the other.
+#[derive(Default)]
+struct Steps(Mutex<VecDeque<(&'static str, Meanwhile)>>);
+
+impl Steps {
+    fn before(&self, table: &str) -> Option<Meanwhile> {
+        let mut steps = self.0.lock().unwrap();
+        let is_next = steps.front().is_some_and(|(next, _)| *next == table);
+        if is_next { steps.pop_front().map(|(_, step)| step) } else { None }
+    }
+}
+
+#[async_trait]
+impl Between for Steps {
+    async fn query(&self, inner: &dyn TableStore, query: &Query) -> Result<Page, StoreError> {
+        if let Some(step) = self.before(&query.table) {
+            step.await;
+        }
+        inner.query(query).await
+    }
+}
+
+/// How an export by the release that knows of no move ends beside these steps, and what it has written by then.
+async fn exported_beside(
+    store: &TestDatabase,
+    steps: Vec<(&'static str, Meanwhile)>,
+) -> (tablemodel::Result<u64>, String) {
+    let beside = Around::over(store.store(), Steps::default());
+    let exporter = program_over::<before::Model>(store, beside.clone()).await;
+    beside.0.lock().unwrap().extend(steps); // opening reads too
+    let mut lines = Vec::new();
+    let exported = exporter.export(&mut lines).await.map(|exported| exported.rows);
+    assert!(beside.0.lock().unwrap().is_empty(), "all has happened");
+    (exported, String::from_utf8(lines).expect("text"))
+}
+
+/// The state is as if the move had not begun, behind rows of its form: also where it was recorded only after the export began.
+#[tokio::test]
+async fn an_export_while_a_move_begins_and_is_taken_back_fails() {
+    for is_recorded in [true, false] {
+        let store = filled(Consistency::Azure, 1, 9).await;
+        let new = program::<first::Model>(&store).await;
+        if is_recorded {
+            new.ensure_tables().await.expect("recorded");
+        }
+        let beginner = new.clone();
+        let begins: Meanwhile = Box::pin(async move {
+            beginner.ensure_tables().await.expect("recorded");
+            drop(beginner.migrations().apply().await.expect("applied"));
+        });
+        let is_taken_back: Meanwhile =
+            Box::pin(async move { drop(new.migrations().rollback().await.expect("taken back")) });
+        let steps = vec![("Flights", begins), ("tmschema", is_taken_back)];
+        let (exported, lines) = exported_beside(&store, steps).await;
+        assert!(lines.contains("Flight@2"), "{is_recorded}: {lines}");
+        let error = exported.expect_err("nothing would take these rows away");
+        assert_eq!(error.kind(), &ErrorKind::Unavailable, "{is_recorded}: {error}");
+        let rows = new_rows(&program::<before::Model>(&store).await).await;
+        assert!(rows.is_empty(), "{is_recorded}: {rows:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_export_while_a_move_is_only_recorded_is_whole() {
+    let store = filled(Consistency::Azure, 1, 9).await;
+    let new = program::<first::Model>(&store).await;
+    let is_recorded: Meanwhile = Box::pin(async move { new.ensure_tables().await.expect("recorded") });
+    let (exported, lines) = exported_beside(&store, vec![("Flights", is_recorded)]).await;
+    assert!(exported.expect("nothing has begun") > 0);
+    assert!(!lines.contains("Flight@2") && lines.contains("Flight|~moved@2"), "the move is on record: {lines}");
 }
