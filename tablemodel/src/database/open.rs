@@ -120,7 +120,7 @@ impl DatabaseBuilder {
         self
     }
 
-    /// The clock that fresh sequence numbers and the embedded store's timestamps go by.
+    /// The clock that fresh sequence numbers and the embedded store's timestamps go by, and that tells an observer how long calls took.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.environment.clock = clock;
         self
@@ -138,8 +138,8 @@ impl DatabaseBuilder {
         self
     }
 
-    /// A hook that is called after each point read, query and commit of the store, for counters; not after calls on tables. Without one, and without a `tracing` subscriber for the
-    /// target `tablemodel::store` at level debug, nothing is put together.
+    /// A hook that is called after each call of the store, for counters and times. Without one, and without a `tracing` subscriber for the
+    /// target `tablemodel::store` at level debug, nothing is put together, and nothing measured.
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observed = Observed(Some(observer));
         self
