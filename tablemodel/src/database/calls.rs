@@ -280,8 +280,8 @@ impl Database {
         self.environment().sleep.sleep(pause + Duration::from_millis(jitter)).await;
     }
 
-    /// The call, or `late` once the deadline has passed. Only for stores that can lose a reply: one that answers from
-    /// this machine answers, or fails, and its futures stay small.
+    /// The call, or `late` once the deadline has passed. Only for stores that can lose a reply: of any other nothing is taken back
+    /// by giving up, and the answer that is sure to come would be lost. Its futures stay small too.
     async fn by_deadline<T>(
         &self,
         late: StoreErrorKind,

@@ -148,6 +148,10 @@ impl DatabaseBuilder {
     /// How long one call of a store that can lose a reply may take (30 s). A read that is late is `Unavailable`, a write
     /// is recognised by its operation id or `OutcomeUnknown`.
     ///
+    /// No effect on a store that does not declare [`may_lose_reply`](tablemodel_store::Capabilities::may_lose_reply), as the embedded one and
+    /// that in memory: each of their calls is waited for until it is answered. Giving up would not undo it, and the answer would be lost. To
+    /// wait for less, put a `timeout` around the operation, and read [what that leaves](crate::writing#a-call-that-is-dropped).
+    ///
     /// Not more than 30 s where several programs write: after two minutes without a sign of this one a migration goes on without it, and
     /// a write that is under way for longer would land on states that are two further.
     pub fn deadline(mut self, deadline: Duration) -> Self {
