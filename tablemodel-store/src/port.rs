@@ -13,7 +13,9 @@ use crate::{Batch, Continuation, Page, Query, Receipts, Row, RowState, Shown, St
 pub struct Capabilities {
     /// `commit` of several batches is all or nothing over all of them.
     pub atomic_across: bool,
-    /// A call may fail although it was carried out ([`StoreErrorKind::OutcomeUnknown`](crate::StoreErrorKind::OutcomeUnknown)).
+    /// A call may fail although it was carried out ([`StoreErrorKind::OutcomeUnknown`](crate::StoreErrorKind::OutcomeUnknown)), or never be
+    /// answered: true of every store across a network. Only of such a store is a late call given up, and only its writes are marked, so
+    /// that one which was carried out is recognised.
     pub may_lose_reply: bool,
     /// Pages come in key order.
     pub ordered: bool,

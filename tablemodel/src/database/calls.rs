@@ -41,9 +41,10 @@ impl Database {
 
     /// The row, where the store tells it at once, and is not busy.
     fn row_at_once(&self, table: &str, key: &RowKey) -> Option<Result<Option<RowState>>> {
+        let begun = self.begun();
         let result = self.0.store.get_at_once(table, key)?;
         let bytes = |row: &RowState| size::row_bytes(&key.partition, &key.row, &row.properties);
-        self.tell(&result, || StoreCall::point_read(table, 0, there(&result).map(bytes)));
+        self.tell(begun, &result, || [StoreCall::point_read(table, 0, there(&result).map(bytes))]);
         match result {
             Err(error) if is_transient(&error) => None,
             other => Some(other.map_err(Into::into)),
@@ -57,17 +58,17 @@ impl Database {
         key: (&str, &str),
         see: &mut dyn FnMut(&Shown<'_>),
     ) -> Option<Result<bool>> {
-        let result = match self.0.observed.listens() {
-            true => {
+        let result = match self.begun() {
+            None => self.0.store.show_at(table, key, see)?,
+            begun => {
                 let mut bytes = None;
                 let result = self.0.store.show_at(table, key, &mut |row| {
                     bytes = Some(observe::shown_bytes(row));
                     see(row);
                 })?;
-                self.tell(&result, || StoreCall::point_read(table, 0, bytes));
+                self.tell(begun, &result, || [StoreCall::point_read(table, 0, bytes)]);
                 result
             }
-            false => self.0.store.show_at(table, key, see)?,
         };
         match result {
             Err(error) if is_transient(&error) => None,
@@ -81,15 +82,15 @@ impl Database {
         query: &Query,
         see: &mut dyn FnMut(&Shown<'_>) -> ControlFlow<()>,
     ) -> Option<Result<Option<Continuation>>> {
-        let (mut rows, mut bytes, listens) = (0, 0, self.0.observed.listens());
+        let (mut rows, mut bytes, begun) = (0, 0, self.begun());
         let result = self.0.store.show_page(query, &mut |row| {
             rows += 1;
-            if listens {
+            if begun.is_some() {
                 bytes += observe::shown_bytes(row);
             }
             see(row)
         })?;
-        self.tell(&result, || StoreCall::page_read(query, 0, (rows, bytes)));
+        self.tell(begun, &result, || [StoreCall::page_read(query, 0, (rows, bytes))]);
         match result {
             Err(error) if is_transient(&error) && rows == 0 => None,
             other => Some(other.map_err(Into::into)),
@@ -99,8 +100,9 @@ impl Database {
     async fn wait_for_row(&self, table: &str, key: &RowKey) -> Result<Option<Row>> {
         let mut attempt = 0;
         loop {
+            let begun = self.begun();
             let result = self.by_deadline(StoreErrorKind::Unavailable, self.0.store.get(table, key)).await;
-            self.tell(&result, || StoreCall::point_read(table, attempt, there(&result).map(observe::bytes)));
+            self.tell(begun, &result, || [StoreCall::point_read(table, attempt, there(&result).map(observe::bytes))]);
             match result {
                 Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
                 other => return Ok(other?),
@@ -118,8 +120,9 @@ impl Database {
     pub(crate) async fn query_store(&self, query: &Query) -> std::result::Result<Page, StoreError> {
         let mut attempt = 0;
         loop {
+            let begun = self.begun();
             let result = self.by_deadline(StoreErrorKind::Unavailable, self.0.store.query(query)).await;
-            self.tell(&result, || StoreCall::page_read(query, attempt, observe::page(result.as_ref().ok())));
+            self.tell(begun, &result, || [StoreCall::page_read(query, attempt, observe::page(result.as_ref().ok()))]);
             match result {
                 Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
                 other => return other,
@@ -200,50 +203,58 @@ impl Database {
         haste: Haste,
     ) -> std::result::Result<Vec<Receipts>, StoreError> {
         self.check_writable()?;
+        let begun = self.begun();
         let commit = match haste {
             Haste::OfMany if !self.0.capabilities.may_lose_reply => self.0.store.commit_owned(batches.to_vec()),
             Haste::Now | Haste::OfMany => self.0.store.commit(batches),
             Haste::None => self.0.store.commit_patiently(batches),
         };
         let result = self.by_deadline(StoreErrorKind::OutcomeUnknown, commit).await;
-        self.tell(&result, || StoreCall::commit(batches, attempt));
+        self.tell(begun, &result, || StoreCall::commit(batches, attempt));
         result
     }
 
     /// Creates a table unless it is there; retried while the store is busy.
     pub(super) async fn create_missing(&self, table: &str) -> Result<()> {
-        self.settle(StoreErrorKind::TableExists, || self.0.store.create_table(table)).await
+        self.settle(StoreErrorKind::TableExists, ("create_table", table), || self.0.store.create_table(table)).await
     }
 
     /// Deletes a table if it is there; retried while the store is busy.
     pub(super) async fn delete_existing(&self, table: &str) -> Result<()> {
-        self.settle(StoreErrorKind::TableNotFound, || self.0.store.delete_table(table)).await
+        self.settle(StoreErrorKind::TableNotFound, ("delete_table", table), || self.0.store.delete_table(table)).await
     }
 
     /// The names of all tables of the store; retried while it is busy.
     pub(super) async fn all_tables(&self) -> Result<Vec<String>> {
-        Ok(self.again(|| self.0.store.list_tables()).await?)
+        Ok(self.again(("list_tables", ""), || self.0.store.list_tables()).await?)
     }
 
     /// A call that brings about a state; `settled` says that it already is so.
-    async fn settle<F>(&self, settled: StoreErrorKind, call: impl Fn() -> F) -> Result<()>
+    async fn settle<F>(&self, settled: StoreErrorKind, told: (&'static str, &str), call: impl Fn() -> F) -> Result<()>
     where
         F: Future<Output = std::result::Result<(), StoreError>> + Send + Unpin,
     {
-        match self.again(call).await {
+        match self.again(told, call).await {
             Err(error) if error.kind() == settled => Ok(()),
             other => Ok(other?),
         }
     }
 
-    /// A call that may be repeated, until the store is not busy.
-    async fn again<T, F>(&self, call: impl Fn() -> F) -> std::result::Result<T, StoreError>
+    /// A call on a table, or on all, that may be repeated, until the store is not busy.
+    async fn again<T, F>(
+        &self,
+        (operation, table): (&'static str, &str),
+        call: impl Fn() -> F,
+    ) -> std::result::Result<T, StoreError>
     where
         F: Future<Output = std::result::Result<T, StoreError>> + Send + Unpin,
     {
         let mut attempt = 0;
         loop {
-            match self.by_deadline(StoreErrorKind::Unavailable, call()).await {
+            let begun = self.begun();
+            let result = self.by_deadline(StoreErrorKind::Unavailable, call()).await;
+            self.tell(begun, &result, || [StoreCall::of(operation, table, attempt)]);
+            match result {
                 Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
                 other => return other,
             }
@@ -269,8 +280,8 @@ impl Database {
         self.environment().sleep.sleep(pause + Duration::from_millis(jitter)).await;
     }
 
-    /// The call, or `late` once the deadline has passed. Only for stores that can lose a reply: one that answers from
-    /// this machine answers, or fails, and its futures stay small.
+    /// The call, or `late` once the deadline has passed. Only for stores that can lose a reply: of any other nothing is taken back
+    /// by giving up, and the answer that is sure to come would be lost. Its futures stay small too.
     async fn by_deadline<T>(
         &self,
         late: StoreErrorKind,
@@ -295,9 +306,25 @@ impl Database {
         }
     }
 
-    fn tell<T>(&self, result: &std::result::Result<T, StoreError>, call: impl FnOnce() -> StoreCall) {
-        if self.0.observed.listens() {
-            self.0.observed.tell(&StoreCall { error: result.as_ref().err().map(StoreError::kind), ..call() });
+    /// When a call begins, by the monotonic clock; none where nobody listens.
+    fn begun(&self) -> Option<Duration> {
+        self.0.observed.listens().then(|| self.environment().clock.monotonic())
+    }
+
+    /// Tells of a call that has ended, if somebody listened when it began.
+    fn tell<T, C>(
+        &self,
+        begun: Option<Duration>,
+        result: &std::result::Result<T, StoreError>,
+        calls: impl FnOnce() -> C,
+    ) where
+        C: IntoIterator<Item = StoreCall>,
+    {
+        let Some(begun) = begun else { return };
+        let elapsed = self.environment().clock.monotonic().saturating_sub(begun);
+        let error = result.as_ref().err().map(StoreError::kind);
+        for call in calls() {
+            self.0.observed.tell(&StoreCall { elapsed, error, ..call });
         }
     }
 }

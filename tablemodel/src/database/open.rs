@@ -120,7 +120,7 @@ impl DatabaseBuilder {
         self
     }
 
-    /// The clock that fresh sequence numbers and the embedded store's timestamps go by.
+    /// The clock that fresh sequence numbers and the embedded store's timestamps go by, and that tells an observer how long calls took.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.environment.clock = clock;
         self
@@ -138,8 +138,8 @@ impl DatabaseBuilder {
         self
     }
 
-    /// A hook that is called after each point read, query and commit of the store, for counters; not after calls on tables. Without one, and without a `tracing` subscriber for the
-    /// target `tablemodel::store` at level debug, nothing is put together.
+    /// A hook that is called after each call of the store, for counters and times. Without one, and without a `tracing` subscriber for the
+    /// target `tablemodel::store` at level debug, nothing is put together, and nothing measured.
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observed = Observed(Some(observer));
         self
@@ -147,6 +147,10 @@ impl DatabaseBuilder {
 
     /// How long one call of a store that can lose a reply may take (30 s). A read that is late is `Unavailable`, a write
     /// is recognised by its operation id or `OutcomeUnknown`.
+    ///
+    /// No effect on a store that does not declare [`may_lose_reply`](tablemodel_store::Capabilities::may_lose_reply), as the embedded one and
+    /// that in memory: each of their calls is waited for until it is answered. Giving up would not undo it, and the answer would be lost. To
+    /// wait for less, put a `timeout` around the operation, and read [what that leaves](crate::writing#a-call-that-is-dropped).
     ///
     /// Not more than 30 s where several programs write: after two minutes without a sign of this one a migration goes on without it, and
     /// a write that is under way for longer would land on states that are two further.

@@ -31,6 +31,7 @@ mod entities;
 mod everything;
 mod flights;
 mod format;
+mod heard;
 mod held;
 mod keys;
 mod kill;

@@ -2,50 +2,10 @@
 //!
 //! And a violation of uniqueness names who is in the way.
 
-use std::{cell::Cell, sync::Once};
-
 use tablemodel::{ErrorKind, prelude::*};
-use tracing::{Event, Metadata, Subscriber, span};
 
 use super::{Account, Member, account, assert_clean, database, member, plant_row, properties, remove_row, row};
-
-thread_local! {
-    /// How many warnings this thread, and so this test, has seen.
-    static WARNINGS: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Counts warnings. One for the whole process: with one for each test, `tracing` may ask the wrong thread whether
-/// anybody listens, and remember its answer.
-struct Counter;
-
-impl Counter {
-    fn install() {
-        static ONCE: Once = Once::new();
-        ONCE.call_once(|| tracing::subscriber::set_global_default(Self).expect("nothing else listens"));
-    }
-}
-
-impl Subscriber for Counter {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() == tracing::Level::WARN
-    }
-
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-
-    fn event(&self, _: &Event<'_>) {
-        WARNINGS.set(WARNINGS.get() + 1);
-    }
-
-    fn enter(&self, _: &span::Id) {}
-
-    fn exit(&self, _: &span::Id) {}
-}
+use crate::heard::warnings;
 
 type Edit = fn(&mut Member);
 
@@ -57,7 +17,6 @@ async fn a_missing_index_row_is_repaired_by_the_next_write_and_reported() {
         ("email_m1@x", |member| member.email = Some("other@x".into())),
         ("active_0001", |member| member.is_active = false),
     ];
-    Counter::install();
     for (lost, edit) in edits {
         let db = database().await;
         let mut stored = db.insert(&member("A", 1)).await.expect("inserted");
@@ -65,9 +24,9 @@ async fn a_missing_index_row_is_repaired_by_the_next_write_and_reported() {
         remove_row(&db, "A", lost).await;
         remove_row(&db, "A", "city_Oslo_0001").await;
         edit(&mut stored);
-        let before = WARNINGS.get();
+        let before = warnings();
         db.save(&mut stored).await.expect("saved");
-        assert!(WARNINGS.get() > before, "{lost}: not reported");
+        assert!(warnings() > before, "{lost}: not reported");
         let missing = db.verify().await.expect("verify runs").violations;
         assert!(missing.iter().all(|violation| violation.key.row == "city_Oslo_0001"), "{missing:?}");
         stored.city = "Rome".into();

@@ -148,3 +148,47 @@ async fn a_write_that_nobody_answers_may_have_happened() {
         assert!(db.verify().await.unwrap().is_clean());
     }
 }
+
+/// Answers once others had a turn; whether it says that it loses replies.
+struct Slow(bool);
+
+#[async_trait]
+impl Between for Slow {
+    fn capabilities(&self, inner: Capabilities) -> Capabilities {
+        Capabilities { may_lose_reply: self.0, ..inner }
+    }
+
+    async fn get(&self, inner: &dyn TableStore, table: &str, key: &RowKey) -> Result<Option<Row>, StoreError> {
+        tokio::task::yield_now().await;
+        inner.get(table, key).await
+    }
+
+    async fn query(&self, inner: &dyn TableStore, query: &Query) -> Result<Page, StoreError> {
+        tokio::task::yield_now().await;
+        inner.query(query).await
+    }
+
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        tokio::task::yield_now().await;
+        inner.commit(batches).await
+    }
+}
+
+#[tokio::test]
+async fn a_call_of_a_store_that_loses_no_reply_has_no_deadline() {
+    for may_lose_reply in [true, false] {
+        let clock = ManualClock::new(DateTime::from_unix_seconds(1_600_000_000).unwrap());
+        let store = Around::over(Arc::new(MemoryStore::new()), Slow(may_lose_reply));
+        // Whoever waits for the deadline sees it pass at once.
+        let builder = Database::builder().sleep(Arc::new(clock)).deadline(Duration::from_millis(1));
+        let opened = builder.with_store::<Company>(store).await;
+        if may_lose_reply {
+            assert_eq!(opened.unwrap_err().kind(), &ErrorKind::Unavailable);
+            continue;
+        }
+        let db = opened.unwrap();
+        db.ensure_tables().await.unwrap();
+        db.insert(&employee(1)).await.unwrap();
+        assert_eq!(at(1).one(&db).await.unwrap().as_deref(), Some(&employee(1)));
+    }
+}
