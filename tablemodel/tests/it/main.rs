@@ -38,6 +38,7 @@ mod list;
 mod migrate;
 mod moves;
 mod observed;
+mod opened;
 mod properties;
 mod protocol;
 mod reads;
