@@ -109,10 +109,10 @@ async fn options_of_a_file_are_refused_with_every_other_store_before_it_is_asked
     let over = TestDatabase::new::<Company>().await.unwrap();
     let builder = Database::builder;
     for (options, named) in [
-        (builder().durability(Durability::Durable), vec!["durability"]),
-        (builder().cache_bytes(1 << 20), vec!["cache_bytes"]),
-        (builder().create(true), vec!["create"]),
-        (builder().durability(Durability::Bulk).cache_bytes(0), vec!["durability", "cache_bytes"]),
+        (builder().durability(Durability::Durable), &["durability"][..]),
+        (builder().cache_bytes(1 << 20), &["cache_bytes"][..]),
+        (builder().create(true), &["create"][..]),
+        (builder().durability(Durability::Bulk).cache_bytes(0), &["durability", "cache_bytes"][..]),
     ] {
         over.forget_calls();
         for opened in opened_elsewhere(&options, directory.path(), &over).await {
