@@ -6,6 +6,7 @@
 //! | [`Row`], [`Properties`], [`Value`], [`key`], [`ETag`], [`DateTime`] | the data |
 //! | [`Query`], [`Filter`], [`Batch`], [`Action`] | reads and writes as data |
 //! | [`TableStore`] | the port: the one way to data |
+//! | [`TableStoreExt`] | all rows of a query, and writes of one row, over any store |
 //! | [`MemoryStore`] | a store in memory |
 //! | `EmbeddedStore` (feature `embedded`) | a store in a file |
 //! | [`observe`] | a store around a store that logs the calls |
@@ -23,6 +24,7 @@ mod datetime;
 mod embedded;
 mod error;
 mod etag;
+mod extension;
 mod filter;
 mod flat;
 mod mark;
@@ -58,6 +60,7 @@ pub use crate::{
     datetime::{DateTime, DateTimeError},
     error::{FailedAt, StoreError, StoreErrorKind},
     etag::ETag,
+    extension::{Rows, TableStoreExt},
     filter::{Comparison, Filter},
     key::{KeyRange, RowKey, RowRange},
     memory::{MemoryStore, MemoryStoreBuilder},

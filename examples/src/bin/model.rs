@@ -2,11 +2,7 @@
 //! one query, in key order. Cost: one request; rows of types that this program does not know come as they are, and
 //! survive whatever it does.
 
-use tablemodel::{
-    Properties,
-    prelude::*,
-    store::{Action, Batch},
-};
+use tablemodel::{Properties, RowKey, prelude::*, store::TableStoreExt};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Company", partition = "{department}", row = "empid_{id:06}")]
@@ -44,8 +40,7 @@ async fn main() -> tablemodel::Result<()> {
     }
     batch.commit().await?; // four entities of two types: all or nothing
     let badge = Properties::from_iter([("EntityType", "Badge@1"), ("Colour", "red")]);
-    let of_another_program = Batch::new("Company", "Sales").with("empid_000123_badge", Action::Insert(badge));
-    db.store().commit(&[of_another_program]).await?;
+    db.store().insert("Company", &RowKey::new("Sales", "empid_000123_badge"), badge).await?; // as another program would
     examples::print_rows(&db, "Company").await?;
 
     let all_of_jones = Company::rows(Employee::in_partition("Sales")).row_starts_with("empid_000123");

@@ -4,8 +4,9 @@
 use std::time::{Duration, Instant};
 
 use tablemodel::{
+    RowKey,
     prelude::*,
-    store::{Action, Batch, Condition},
+    store::{Action, Batch, Condition, TableStoreExt},
 };
 
 use super::{
@@ -118,8 +119,7 @@ pub(super) async fn settle(db: &Database) -> Result<()> {
 
 pub(super) async fn repair(db: &Database) -> Result<()> {
     step("verify and repair: a row is taken away, and a count falsified, behind the model's back");
-    let delete = Action::Delete(Condition::Exists);
-    db.store().commit(&[Batch::new("Cities", "Rome").with("Marketing_000005", delete)]).await?;
+    db.store().delete("Cities", &RowKey::new("Rome", "Marketing_000005"), Condition::Exists).await?;
     let falsify = Action::Merge([("Heads", 77_i64)].into_iter().collect(), Condition::Exists);
     db.store().commit(&[Batch::new("Company", "Sales").with("department", falsify)]).await?;
     let verified = db.verify().await?;

@@ -58,7 +58,8 @@ pub async fn run(options: Options) -> Result<ExitCode> {
     let db = Database::open::<Timetable>(&store.path).await?;
     db.ensure_tables().await?;
     let loaded = load_with_progress(&db, directory, &options).await?;
-    let mut figures = Figures::of(&loaded, std::fs::metadata(&store.path)?.len(), peak_kib());
+    let stats = db.embedded().ok_or("the database is on no file")?.stats()?;
+    let mut figures = Figures::of(&loaded, stats.file_bytes, peak_kib());
     figures.queries = report::ask_all(&db, loaded.last_month).await?;
     if options.check {
         let begin = Instant::now();

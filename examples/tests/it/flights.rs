@@ -17,7 +17,7 @@ use examples::flights::{
 use flate2::{Compression, bufread::GzDecoder, write::GzEncoder};
 use tablemodel::{
     prelude::{Database, Path as _},
-    store::{Action, Batch, Condition, KeyRange, Query},
+    store::{Condition, KeyRange, Query, TableStoreExt},
 };
 use tempfile::TempDir;
 
@@ -137,10 +137,9 @@ async fn lost_and_changed_weather_is_found() {
 async fn a_lost_index_row_is_found() {
     let data = data(|_, line| line);
     let db = loaded(&data).await;
-    let page = db.store().query(&Query::new("Departures", KeyRange::partition("EWR_2013-01"))).await.unwrap();
-    let row = page.rows.into_iter().find(|row| row.key.row.starts_with("tail_N14228_")).unwrap();
-    let delete = Batch::new("Departures", row.key.partition).with(row.key.row, Action::Delete(Condition::Exists));
-    db.store().commit(&[delete]).await.unwrap();
+    let rows = db.store().query_all(&Query::new("Departures", KeyRange::partition("EWR_2013-01"))).await.unwrap();
+    let row = rows.into_iter().find(|row| row.key.row.starts_with("tail_N14228_")).unwrap();
+    db.store().delete("Departures", &row.key, Condition::Exists).await.unwrap();
     let checked = check(&db, data.path()).await.unwrap();
     finds(
         &checked,

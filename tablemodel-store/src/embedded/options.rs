@@ -3,6 +3,7 @@
 //! Opens; what an open store does is the rest of `embedded`.
 
 use std::{
+    fmt,
     io::ErrorKind,
     path::{Path, PathBuf},
     sync::{Arc, mpsc},
@@ -49,6 +50,7 @@ const CREATION_CACHE_BYTES: usize = 1024 * 1024;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 pub struct EmbeddedStoreBuilder {
     cache_bytes: usize,
     durability: Durability,
@@ -167,6 +169,16 @@ impl EmbeddedStoreBuilder {
     /// The share of the memory that is for rows.
     fn row_bytes(&self) -> usize {
         (self.cache_bytes / 4).min(Rows::MOST_BYTES)
+    }
+}
+
+/// Its clock is left out.
+impl fmt::Debug for EmbeddedStoreBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cache_bytes, durability, create, read_only, clock: _ } = self;
+        let mut told = f.debug_struct("EmbeddedStoreBuilder");
+        told.field("cache_bytes", cache_bytes).field("durability", durability);
+        told.field("create", create).field("read_only", read_only).finish_non_exhaustive()
     }
 }
 

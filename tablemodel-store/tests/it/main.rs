@@ -12,6 +12,7 @@
 mod disk;
 #[cfg(feature = "embedded")]
 mod embedded;
+mod extension;
 mod fault;
 #[cfg(feature = "embedded")]
 mod kill;

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use tablemodel_store::{
-    Action, Batch, Condition, EmbeddedStore, KeyRange, Properties, Query, Row, StoreError, TableStore, Value, ValueRef,
+    Action, Batch, Condition, EmbeddedStore, KeyRange, Properties, Query, Row, StoreError, TableStoreExt, Value,
+    ValueRef,
 };
 
 pub(crate) const TABLES: [&str; 2] = ["Rows", "Mirrors"];
@@ -52,9 +53,8 @@ pub(crate) fn expected(writer: usize, number: u32) -> Numbers {
 pub(crate) async fn all_rows(store: &EmbeddedStore) -> Result<Vec<Row>, StoreError> {
     let mut rows = Vec::new();
     for table in TABLES {
-        let page = store.query(&Query::new(table, KeyRange::table())).await?;
-        assert!(page.continuation.is_none());
-        rows.extend(page.rows.into_iter().filter(|row| row.key.partition != "after"));
+        let found = store.query_all(&Query::new(table, KeyRange::table())).await?;
+        rows.extend(found.into_iter().filter(|row| row.key.partition != "after"));
     }
     Ok(rows)
 }

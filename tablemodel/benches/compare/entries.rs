@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use tablemodel::{Database, TableEntity, TableModel, store::EmbeddedStore};
+use tablemodel::{Database, TableEntity, TableModel};
 
 use crate::{
     Result,
@@ -116,8 +116,7 @@ where
 }
 
 async fn ours(path: &Path) -> Result<Database> {
-    let store = EmbeddedStore::builder().cache_bytes(CACHE_BYTES).open(path)?;
-    let db = Database::builder().with_embedded::<Library>(store).await?;
+    let db = Database::builder().cache_bytes(CACHE_BYTES).open::<Library>(path).await?;
     db.ensure_tables().await?;
     Ok(db)
 }

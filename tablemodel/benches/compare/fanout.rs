@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use tablemodel::{Database, Path as _, Projection, TableEntity, TableModel, store::EmbeddedStore};
+use tablemodel::{Database, Path as _, Projection, TableEntity, TableModel};
 
 use crate::{
     Result,
@@ -103,8 +103,7 @@ async fn check(ours: &Database, by_hand: &Keyed, holders: u32, last: &Director) 
 }
 
 async fn ours(path: &Path, holders: u32) -> Result<Database> {
-    let store = EmbeddedStore::builder().cache_bytes(CACHE_BYTES).open(path)?;
-    let db = Database::builder().with_embedded::<Group>(store).await?;
+    let db = Database::builder().cache_bytes(CACHE_BYTES).open::<Group>(path).await?;
     db.ensure_tables().await?;
     drop(db.insert(&director(0)).await?);
     let all = futures_util::stream::iter((0..holders).map(department));

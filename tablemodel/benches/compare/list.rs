@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use tablemodel::{Database, ListPath as _, TableEntity, TableModel, store::EmbeddedStore};
+use tablemodel::{Database, ListPath as _, TableEntity, TableModel};
 
 use crate::{
     Result,
@@ -85,8 +85,7 @@ pub(crate) async fn measure(directory: &Path, quick: bool, wants: impl Fn(&str) 
 }
 
 async fn ours(path: &Path, entities: u32) -> Result<Database> {
-    let store = EmbeddedStore::builder().cache_bytes(CACHE_BYTES).open(path)?;
-    let db = Database::builder().with_embedded::<People>(store).await?;
+    let db = Database::builder().cache_bytes(CACHE_BYTES).open::<People>(path).await?;
     db.ensure_tables().await?;
     drop(db.bulk().insert_all(futures_util::stream::iter((0..entities).map(person))).await?.into_result()?);
     Ok(db)

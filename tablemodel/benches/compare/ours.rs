@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use futures_util::StreamExt;
-use tablemodel::{Database, Path as _, Projection, Stored, store::EmbeddedStore};
+use tablemodel::{Database, Path as _, Projection, Stored};
 
 use crate::{
     Result,
@@ -28,8 +28,7 @@ impl Side for Ours {
     type Kept = Stored<Employee>;
 
     async fn open(path: &Path, cache_bytes: usize) -> Result<Self> {
-        let store = EmbeddedStore::builder().cache_bytes(cache_bytes).open(path)?;
-        let db = Database::builder().with_embedded::<Staff>(store).await?;
+        let db = Database::builder().cache_bytes(cache_bytes).open::<Staff>(path).await?;
         db.ensure_tables().await?;
         Ok(Self(db))
     }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use tablemodel::{Database, TableEntity, TableModel, store::EmbeddedStore};
+use tablemodel::{Database, TableEntity, TableModel};
 
 use crate::{Result, report::Figure, side::CACHE_BYTES, turns::Turns};
 
@@ -90,8 +90,7 @@ pub(crate) async fn measure(directory: &Path, quick: bool) -> Result<Figure> {
 }
 
 async fn opened<M: TableModel>(path: &Path) -> Result<Database> {
-    let store = EmbeddedStore::builder().cache_bytes(CACHE_BYTES).open(path)?;
-    let db = Database::builder().with_embedded::<M>(store).await?;
+    let db = Database::builder().cache_bytes(CACHE_BYTES).open::<M>(path).await?;
     db.ensure_tables().await?;
     Ok(db)
 }

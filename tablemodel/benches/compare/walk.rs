@@ -6,7 +6,7 @@ use std::{path::Path, time::Instant};
 
 use tablemodel::{
     Database,
-    store::{Action, Batch, Condition, EmbeddedStore, KeyRange, Query, TableStore},
+    store::{Condition, KeyRange, Query, TableStoreExt},
 };
 
 use crate::{
@@ -29,13 +29,13 @@ const OFFICES: u32 = 50;
 pub(crate) async fn measure(directory: &Path, quick: bool, wants: impl Fn(&str) -> bool) -> Result<Vec<Rate>> {
     let [verify, repair] = NAMES;
     let (employees, rounds) = if quick { (2_000, 2) } else { (50_000, 7) };
-    let (store, db) = loaded(&directory.join("walk.tablemodel"), employees).await?;
+    let db = loaded(&directory.join("walk.tablemodel"), employees).await?;
     let mut rates = Vec::new();
     for workload in NAMES.into_iter().filter(|workload| wants(workload)) {
         eprintln!("measuring: {workload}");
         let (mut figures, mut rows) = (Vec::new(), 0);
         for _ in 0..rounds {
-            let lost = if workload == repair { lose(&store).await? } else { 0 };
+            let lost = if workload == repair { lose(&db).await? } else { 0 };
             let begun = Instant::now();
             let (found, repaired) = if workload == verify {
                 (db.verify().await?, 0)
@@ -54,31 +54,28 @@ pub(crate) async fn measure(directory: &Path, quick: bool, wants: impl Fn(&str) 
     Ok(rates)
 }
 
-async fn loaded(path: &Path, employees: u32) -> Result<(EmbeddedStore, Database)> {
-    let store = EmbeddedStore::builder().cache_bytes(CACHE_BYTES).open(path)?;
-    let db = Database::builder().with_embedded::<Staff>(store.clone()).await?;
+async fn loaded(path: &Path, employees: u32) -> Result<Database> {
+    let db = Database::builder().cache_bytes(CACHE_BYTES).open::<Staff>(path).await?;
     db.ensure_tables().await?;
     let employees =
         (0..employees).map(|id| Employee { office: format!("Office {}", id % OFFICES), ..Employee::number(id) });
     drop(db.bulk().insert_all(futures_util::stream::iter(employees)).await?.into_result()?);
-    Ok((store, db))
+    Ok(db)
 }
 
 /// Takes some index rows away behind the database's back; gives their number.
-async fn lose(store: &EmbeddedStore) -> Result<u64> {
-    let mut query = Query::new("Employees", KeyRange::table());
-    let mut lost = Vec::new();
-    loop {
-        let page = store.query(&query).await?;
-        lost.extend(page.rows.into_iter().map(|row| row.key).filter(|key| key.row.starts_with("name_")).step_by(LOST));
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => break,
+async fn lose(db: &Database) -> Result<u64> {
+    let mut rows = db.store().rows(&Query::new("Employees", KeyRange::table()));
+    let (mut seen, mut lost) = (0, 0);
+    while let Some(row) = rows.next().await? {
+        if !row.key.row.starts_with("name_") {
+            continue;
         }
+        if seen % LOST == 0 {
+            db.store().delete("Employees", &row.key, Condition::Exists).await?;
+            lost += 1;
+        }
+        seen += 1;
     }
-    for key in &lost {
-        let batch = Batch::new("Employees", key.partition.as_str());
-        store.commit(&[batch.with(key.row.as_str(), Action::Delete(Condition::Exists))]).await?;
-    }
-    Ok(lost.len() as u64)
+    Ok(lost)
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use redb::{ReadableDatabase, TableDefinition};
-use tablemodel::{Database, Path as _, TableEntity, TableModel, store::EmbeddedStore};
+use tablemodel::{Database, Path as _, TableEntity, TableModel};
 
 use crate::{Result, employee::mixed, report::Figure, side::CACHE_BYTES, turns::Turns};
 
@@ -67,8 +67,7 @@ pub(crate) async fn measure(directory: &Path, quick: bool) -> Result<Figure> {
 }
 
 async fn ours(path: &Path) -> Result<Database> {
-    let store = EmbeddedStore::builder().cache_bytes(CACHE_BYTES).open(path)?;
-    let db = Database::builder().with_embedded::<Years>(store).await?;
+    let db = Database::builder().cache_bytes(CACHE_BYTES).open::<Years>(path).await?;
     db.ensure_tables().await?;
     drop(db.bulk().insert_all(futures_util::stream::iter((0..COUNT).map(year))).await?.into_result()?);
     Ok(db)

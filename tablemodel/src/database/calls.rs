@@ -131,6 +131,27 @@ impl Database {
         }
     }
 
+    /// Every row of a query, page after page.
+    pub(crate) async fn query_all(&self, mut query: Query) -> std::result::Result<Vec<Row>, StoreError> {
+        let mut rows = Vec::new();
+        loop {
+            let page = self.query_store(&query).await?;
+            rows.extend(page.rows);
+            match page.continuation {
+                Some(next) => query.continuation = Some(next),
+                None => return Ok(rows),
+            }
+        }
+    }
+
+    /// The same; none where the table is not there.
+    pub(crate) async fn query_all_if_any(&self, query: Query) -> Result<Vec<Row>> {
+        match self.query_all(query).await {
+            Err(error) if error.kind() == StoreErrorKind::TableNotFound => Ok(Vec::new()),
+            other => Ok(other?),
+        }
+    }
+
     /// One attempt to commit.
     pub(crate) async fn commit_store(
         &self,

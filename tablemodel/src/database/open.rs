@@ -1,6 +1,9 @@
-//! Opening a database: on a file, in memory, or on any store.
+//! Opening a database: its options, in memory, or on any store. Those on a file are `file`'s.
 //!
-//! Nothing is created here but the file; tables come with `ensure_tables`.
+//! Nothing is created here; tables come with `ensure_tables`.
+
+#[cfg(feature = "embedded")]
+mod file;
 
 use std::{sync::Arc, time::Duration};
 
@@ -36,6 +39,8 @@ pub struct DatabaseBuilder {
     program: Option<String>,
     consistency: Option<Consistency>,
     fence: Duration,
+    #[cfg(feature = "embedded")]
+    file: file::FileOptions,
     #[cfg(feature = "blob")]
     pub(crate) blobs: crate::blob::Options,
 }
@@ -69,6 +74,8 @@ impl Default for DatabaseBuilder {
             program: None,
             consistency: None,
             fence: FENCE,
+            #[cfg(feature = "embedded")]
+            file: file::FileOptions::default(),
             #[cfg(feature = "blob")]
             blobs: crate::blob::Options::default(),
         }
@@ -76,19 +83,6 @@ impl Default for DatabaseBuilder {
 }
 
 impl Database {
-    /// Opens a file, and creates it if it is not there. Its tables come with [`ensure_tables`](Database::ensure_tables).
-    ///
-    /// Cost: about a millisecond (after a crash about 2 s per GB), and that of [`with_store`](DatabaseBuilder::with_store).
-    ///
-    /// # Errors
-    ///
-    /// `Denied` if another process has it open, or it may not be written; `Corrupt` if it is not such a file or is
-    /// damaged; `Unsupported` if a newer version of the format wrote it; `Invalid` for a prefix with which a table has no legal name.
-    #[cfg(feature = "embedded")]
-    pub async fn open<M: TableModel>(path: impl AsRef<std::path::Path>) -> Result<Self> {
-        Self::builder().open::<M>(path).await
-    }
-
     /// A database in memory, gone when the last clone is dropped. Its tables come with [`ensure_tables`](Database::ensure_tables).
     ///
     /// # Errors
@@ -98,9 +92,9 @@ impl Database {
         Self::builder().in_memory::<M>().await
     }
 
-    /// Options: a prefix for table names, read-only, how rows elsewhere follow, where blobs are, an observer, the clock and others; then
-    /// a store, by [`open`](DatabaseBuilder::open), [`with_embedded`](DatabaseBuilder::with_embedded), [`in_memory`](DatabaseBuilder::in_memory)
-    /// or [`with_store`](DatabaseBuilder::with_store).
+    /// Options: a prefix for table names, read-only, how rows elsewhere follow, where blobs are, an observer, the clock and others, and of
+    /// a file its durability and memory; then a store, by [`open`](DatabaseBuilder::open), [`with_embedded`](DatabaseBuilder::with_embedded),
+    /// [`in_memory`](DatabaseBuilder::in_memory) or [`with_store`](DatabaseBuilder::with_store).
     pub fn builder() -> DatabaseBuilder {
         DatabaseBuilder::default()
     }
@@ -180,48 +174,6 @@ impl DatabaseBuilder {
         self
     }
 
-    /// Opens a file; see [`Database::open`].
-    #[cfg(feature = "embedded")]
-    pub async fn open<M: TableModel>(self, path: impl AsRef<std::path::Path>) -> Result<Database> {
-        self.open_file(M::ENTITIES, path.as_ref(), true).await
-    }
-
-    /// The same, for entities that may be of several models; only a file that is there, unless it may be created.
-    #[cfg(feature = "embedded")]
-    pub(crate) async fn open_file(
-        self,
-        entities: &'static [&'static EntitySchema],
-        path: &std::path::Path,
-        create: bool,
-    ) -> Result<Database> {
-        self.check_prefix(entities)?; // before there is a file
-        let builder = tablemodel_store::EmbeddedStore::builder().clock(self.environment.clock.clone());
-        let embedded = builder.read_only(self.read_only).create(create).open_async(path).await?;
-        self.on_embedded(entities, embedded).await
-    }
-
-    /// On an embedded store that was opened with its own options, such as a [durability](crate::keeping#durability). The store has a clock
-    /// of its own, and is read-only if it was opened so. One `Database` writes to it at a time: share clones of that.
-    /// Cost and errors: as [`with_store`](Self::with_store).
-    #[cfg(feature = "embedded")]
-    pub async fn with_embedded<M: TableModel>(self, store: tablemodel_store::EmbeddedStore) -> Result<Database> {
-        self.on_embedded(M::ENTITIES, store).await
-    }
-
-    #[cfg(feature = "embedded")]
-    #[cfg_attr(not(feature = "blob"), expect(unused_mut, reason = "only blobs have a place that follows the file"))]
-    async fn on_embedded(
-        mut self,
-        entities: &'static [&'static EntitySchema],
-        store: tablemodel_store::EmbeddedStore,
-    ) -> Result<Database> {
-        #[cfg(feature = "blob")]
-        store.path().into_iter().for_each(|path| self.blobs.or_beside(path));
-        let mut inner = self.inner(entities, Arc::new(store.clone()))?;
-        inner.embedded = Some(store);
-        inner.start().await
-    }
-
     /// In memory; see [`Database::in_memory`]. Errors: as [`with_store`](Self::with_store).
     #[cfg_attr(not(feature = "blob"), expect(unused_mut, reason = "only blobs have a place that follows the store"))]
     pub async fn in_memory<M: TableModel>(mut self) -> Result<Database> {
@@ -242,8 +194,8 @@ impl DatabaseBuilder {
     ///
     /// # Errors
     ///
-    /// `Unsupported` where the [`Consistency`] asked for is not the store's; `Invalid` where a table of the model has no legal name with the
-    /// prefix; those of the store.
+    /// `Unsupported` where the [`Consistency`] asked for is not the store's, or an option is of a file ([`durability`](Self::durability) and
+    /// the like); `Invalid` where a table of the model has no legal name with the prefix; those of the store.
     pub async fn with_store<M: TableModel>(self, store: Arc<dyn TableStore>) -> Result<Database> {
         self.inner(M::ENTITIES, store)?.start().await
     }
@@ -267,6 +219,8 @@ impl DatabaseBuilder {
 
     fn inner(self, entities: &'static [&'static EntitySchema], store: Arc<dyn TableStore>) -> Result<Inner> {
         self.check_prefix(entities)?;
+        #[cfg(feature = "embedded")]
+        self.file.check_unsaid()?;
         let capabilities = store.capabilities();
         let read_only = self.read_only || capabilities.read_only;
         let possible = if capabilities.atomic_across { Consistency::Atomic } else { Consistency::Azure };

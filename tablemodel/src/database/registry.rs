@@ -15,9 +15,7 @@ use std::{
     sync::Arc,
 };
 
-use tablemodel_store::{
-    Action, Condition, KeyRange, Operation, Properties, Query, Row, RowRange, StoreErrorKind, ValueRef, limits,
-};
+use tablemodel_store::{Action, Condition, KeyRange, Operation, Properties, Query, Row, ValueRef, limits};
 
 pub(super) use self::known::{Generation, Registry};
 pub(crate) use self::registered::{Closed, Registered};
@@ -88,19 +86,9 @@ impl Database {
 
     /// The registry's rows by row key; none when the table is not there.
     pub(super) async fn registry_rows(&self) -> Result<HashMap<String, Row>> {
-        let mut query = Query::new(self.registry_table(), KeyRange::rows(PARTITION, RowRange::all()));
-        let mut rows = HashMap::new();
-        loop {
-            let page = match self.query_store(&query).await {
-                Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(rows),
-                other => other?,
-            };
-            rows.extend(page.rows.into_iter().map(|row| (row.key.row.clone(), row)));
-            match page.continuation {
-                Some(next) => query.continuation = Some(next),
-                None => return Ok(rows),
-            }
-        }
+        let query = Query::new(self.registry_table(), KeyRange::partition(PARTITION));
+        let rows = self.query_all_if_any(query).await?;
+        Ok(rows.into_iter().map(|row| (row.key.row.clone(), row)).collect())
     }
 }
 

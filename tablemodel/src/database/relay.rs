@@ -211,19 +211,7 @@ impl Relay {
 
     /// Every row of a range; none where the table is not there.
     async fn rows(&self, table: &str, range: KeyRange) -> Result<Vec<Row>> {
-        let mut query = Query::new(table, range);
-        let mut rows = Vec::new();
-        loop {
-            let page = match self.db.query_store(&query).await {
-                Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(rows),
-                other => other?,
-            };
-            rows.extend(page.rows);
-            match page.continuation {
-                Some(next) => query.continuation = Some(next),
-                None => return Ok(rows),
-            }
-        }
+        self.db.query_all_if_any(Query::new(table, range)).await
     }
 
     async fn partition(&self, dirty: &Dirty, is_over: bool, round: &mut Round) -> Result<()> {

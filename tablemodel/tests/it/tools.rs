@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, time::Duration};
 use tablemodel::{
     Consistency, Properties, Row, TableModel,
     store::{
-        KeyRange, Query, TableStore,
+        KeyRange, Query, TableStore, TableStoreExt,
         fault::{Call, Request},
     },
     testing::{Fault, FaultPlan, TestDatabase},
@@ -15,16 +15,8 @@ use tablemodel::{
 
 /// The physical rows of a table by partition and row key, as the port gives them.
 pub(crate) async fn rows_of(store: &dyn TableStore, table: &str) -> BTreeMap<(String, String), Row> {
-    let mut query = Query::new(table, KeyRange::table());
-    let mut rows = BTreeMap::new();
-    loop {
-        let page = store.query(&query).await.expect("the table is read");
-        rows.extend(page.rows.into_iter().map(|row| ((row.key.partition.clone(), row.key.row.clone()), row)));
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return rows,
-        }
-    }
+    let rows = store.query_all(&Query::new(table, KeyRange::table())).await.expect("the table is read");
+    rows.into_iter().map(|row| ((row.key.partition.clone(), row.key.row.clone()), row)).collect()
 }
 
 /// Rows by table, partition and row key.

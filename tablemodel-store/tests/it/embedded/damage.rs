@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, fs};
 
 use tablemodel_store::{
     Durability, EmbeddedStore, KeyRange, Properties, Query, RowKey, StoreError, StoreErrorKind, TableStore,
+    TableStoreExt,
 };
 
 use super::{fill, numbered, place, put};
@@ -16,18 +17,10 @@ const FLIPS: usize = 600;
 
 type Rows = BTreeMap<String, Properties>;
 
-/// All rows of a table, page by page.
+/// All rows of a table.
 async fn all(store: &EmbeddedStore, table: &str) -> Result<Rows, StoreError> {
-    let mut query = Query::new(table, KeyRange::table());
-    let mut rows = Rows::new();
-    loop {
-        let page = store.query(&query).await?;
-        rows.extend(page.rows.into_iter().map(|row| (row.key.row, row.properties)));
-        if page.continuation.is_none() {
-            return Ok(rows);
-        }
-        query.continuation = page.continuation;
-    }
+    let rows = store.query_all(&Query::new(table, KeyRange::table())).await?;
+    Ok(rows.into_iter().map(|row| (row.key.row, row.properties)).collect())
 }
 
 /// Reads everything in every way; what was found, of each table.

@@ -12,7 +12,7 @@ use std::{
 
 use tablemodel_store::{
     Action, Batch, Condition, Durability, EmbeddedStore, KeyRange, Properties, Query, RowKey, StoreErrorKind,
-    TableStore,
+    TableStore, TableStoreExt,
 };
 
 use super::{number, numbered, place, put};
@@ -253,6 +253,8 @@ async fn a_page_ends_after_some_bytes_or_after_many_rejected_rows() {
     query.continuation = page.continuation;
     let page = store.query(&query).await.unwrap();
     assert_eq!((page.rows.len(), page.continuation), (5, None));
+    query.continuation = None;
+    assert_eq!(store.query_all(&query).await.unwrap().len(), 12);
 
     store.create_table("Many").await.unwrap();
     super::fill(&store, "Many", 33_000).await;

@@ -8,7 +8,7 @@ use std::ops::Bound;
 
 use tablemodel_store::{
     Comparison, Continuation, Filter, KeyRange, MemoryStore, Page, Query, Row, RowRange, StoreError, StoreErrorKind,
-    TableStore, Value, limits, validate,
+    TableStore, TableStoreExt, Value, limits, validate,
 };
 
 use super::{Answer, writes::refuse};
@@ -121,21 +121,8 @@ pub(super) fn no_limit(query: &mut Query) {
     query.limit = limits::MAX_PAGE_ROWS;
 }
 
-/// All rows that are left, in one page.
-async fn rest(store: &MemoryStore, query: &Query) -> Result<Vec<Row>, StoreError> {
-    let (mut query, mut rows) = (query.clone(), Vec::new());
-    loop {
-        let page = store.query(&query).await?;
-        rows.extend(page.rows);
-        query.continuation = page.continuation;
-        if query.continuation.is_none() {
-            return Ok(rows);
-        }
-    }
-}
-
 pub(super) fn one_page<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
-    Box::pin(async move { Ok(Page { rows: rest(store, query).await?, continuation: None }) })
+    Box::pin(async move { Ok(Page { rows: store.query_all(query).await?, continuation: None }) })
 }
 
 /// The page, with the continuation of a page of another size.
@@ -159,7 +146,7 @@ pub(super) fn by_offset<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<
     Box::pin(async move {
         let token = query.continuation.as_ref().map_or("0", Continuation::as_str);
         let Ok(offset) = token.parse::<usize>() else { return refuse("no number").await };
-        let mut rows = rest(store, &Query { continuation: None, ..query.clone() }).await?;
+        let mut rows = store.query_all(&Query { continuation: None, ..query.clone() }).await?;
         let end = rows.len().min(offset + query.limit);
         let continuation = (end < rows.len()).then(|| Continuation::new(end.to_string()));
         Ok(Page { rows: rows.drain(offset.min(end)..end).collect(), continuation })

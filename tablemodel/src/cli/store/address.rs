@@ -62,7 +62,7 @@ impl Address {
         path: &std::path::Path,
     ) -> Result<Database> {
         let Self::Embedded(address) = self;
-        beside(builder(place), address).open_file(entities, path, true).await
+        beside(builder(place), address).open_file(entities, path).await
     }
 
     #[cfg(not(feature = "embedded"))]
@@ -185,13 +185,13 @@ async fn open_embedded(
     }
     check_blobs(place, entities, path)?;
     if read_only {
-        match builder(place).read_only().open_file(entities, path, false).await {
+        match builder(place).read_only().open_file(entities, path).await {
             // It has to be opened for writing first.
             Err(error) if is_not_closed_cleanly(&error) => {}
             opened => return opened,
         }
     }
-    builder(place).open_file(entities, path, false).await
+    builder(place).create(false).open_file(entities, path).await
 }
 
 #[cfg(feature = "embedded")]

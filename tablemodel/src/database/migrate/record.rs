@@ -4,10 +4,7 @@
 //! Rows to and from their meaning, and the writes of those that have no owner; the record itself is `states`'.
 
 use serde_json::Value as Json;
-use tablemodel_store::{
-    Action, Batch, Condition, DateTime, ETag, KeyRange, Properties, Query, Row, RowKey, RowRange, StoreErrorKind,
-    ValueRef,
-};
+use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, KeyRange, Properties, Query, Row, RowKey, ValueRef};
 use twox_hash::XxHash3_64;
 
 use super::Failure;
@@ -346,20 +343,8 @@ pub(super) async fn remove(db: &Database, row: &Row) -> Result<()> {
 
 /// Rows of the partition of work; none when the schema table is not there.
 pub(super) async fn work(db: &Database, prefix: &str) -> Result<Vec<Row>> {
-    let range: RowRange = beginning_with(prefix);
-    let mut query = Query::new(db.registry_table(), KeyRange::rows(WORK, range));
-    let mut rows = Vec::new();
-    loop {
-        let page = match db.query_store(&query).await {
-            Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(rows),
-            other => other?,
-        };
-        rows.extend(page.rows);
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return Ok(rows),
-        }
-    }
+    let range = KeyRange::rows(WORK, beginning_with(prefix));
+    db.query_all_if_any(Query::new(db.registry_table(), range)).await
 }
 
 /// A write that may happen twice without harm.

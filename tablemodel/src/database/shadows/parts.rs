@@ -70,22 +70,16 @@ pub(super) fn put(operations: Vec<Operation>, table: &str, partition: &str, batc
 impl Database {
     /// The head that stands at this key, and every part behind it, whosever it is.
     pub(super) async fn all_rows_at(&self, table: &str, key: &RowKey) -> Result<(Option<Row>, Vec<Row>)> {
-        let mut query = Query::new(table, KeyRange::rows(key.partition.clone(), part::rows_of(&key.row)));
+        let query = Query::new(table, KeyRange::rows(key.partition.clone(), part::rows_of(&key.row)));
         let (mut head, mut parts) = (None, Vec::new());
-        loop {
-            let page = self.query_page(&query).await?;
-            for row in page.rows {
-                match system::kind(&row.properties) {
-                    _ if row.key.row == key.row => head = Some(row),
-                    RowKind::Part { .. } => parts.push(row),
-                    _ => {}
-                }
-            }
-            match page.continuation {
-                Some(next) => query.continuation = Some(next),
-                None => return Ok((head, parts)),
+        for row in self.query_all(query).await? {
+            match system::kind(&row.properties) {
+                _ if row.key.row == key.row => head = Some(row),
+                RowKind::Part { .. } => parts.push(row),
+                _ => {}
             }
         }
+        Ok((head, parts))
     }
 
     /// Puts the parts of a shadow, before the head that names them. That some are there is a race: whoever puts them puts the same.

@@ -220,15 +220,6 @@ impl Database {
     }
 
     pub(super) async fn read_partition(&self, table: &str, partition: &str) -> Result<Vec<Row>> {
-        let mut query = Query::new(self.table_name(table), KeyRange::partition(partition));
-        let mut rows = Vec::new();
-        loop {
-            let page = self.query_page(&query).await?;
-            rows.extend(page.rows);
-            match page.continuation {
-                Some(next) => query.continuation = Some(next),
-                None => return Ok(rows),
-            }
-        }
+        Ok(self.query_all(Query::new(self.table_name(table), KeyRange::partition(partition))).await?)
     }
 }

@@ -22,7 +22,7 @@ use tablemodel::{
     Properties, Value,
     blob::{ObjectStore, object_store::ObjectStoreExt},
     prelude::*,
-    store::{KeyRange, Query, TableStore, clock::ManualClock},
+    store::{KeyRange, Query, TableStore, TableStoreExt, clock::ManualClock},
 };
 
 /// An entity of one row, with rows of every kind beside it. Its team counts it.
@@ -281,18 +281,10 @@ pub(super) async fn contents(stage: &Stage) -> BTreeMap<(String, String, String)
 }
 
 async fn rows_in(store: &Arc<dyn TableStore>, table: &str) -> BTreeMap<(String, String, String), Properties> {
-    let mut query = Query::new(table, KeyRange::table());
-    let mut rows = BTreeMap::new();
-    loop {
-        let page = match store.query(&query).await {
-            Ok(page) => page,
-            Err(error) if error.kind() == tablemodel::store::StoreErrorKind::TableNotFound => return rows,
-            Err(error) => panic!("{table}: {error}"),
-        };
-        rows.extend(page.rows.into_iter().map(|row| ((table.into(), row.key.partition, row.key.row), row.properties)));
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return rows,
-        }
-    }
+    let rows = match store.query_all(&Query::new(table, KeyRange::table())).await {
+        Ok(rows) => rows,
+        Err(error) if error.kind() == tablemodel::store::StoreErrorKind::TableNotFound => return BTreeMap::new(),
+        Err(error) => panic!("{table}: {error}"),
+    };
+    rows.into_iter().map(|row| ((table.into(), row.key.partition, row.key.row), row.properties)).collect()
 }

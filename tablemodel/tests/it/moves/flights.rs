@@ -4,7 +4,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use tablemodel::{Consistency, IndexState, Row, ValueRef, prelude::*, testing::TestDatabase};
+use tablemodel::{
+    Consistency, IndexState, Row, ValueRef,
+    prelude::*,
+    store::{KeyRange, Query, TableStoreExt},
+    testing::TestDatabase,
+};
 
 use super::{ORIGINS, before, first, second};
 
@@ -20,19 +25,8 @@ pub(crate) async fn filled(mode: Consistency, carriers: u32, flights: u32) -> Te
 
 /// The rows of a table that remember nothing that was, parts of entities among them.
 pub(crate) async fn live_rows(db: &Database, table: &str) -> Vec<Row> {
-    let query = tablemodel::store::Query::new(table, tablemodel::store::KeyRange::table());
-    let (mut rows, mut query) = (Vec::new(), query);
-    loop {
-        let page = match db.store().query(&query).await {
-            Ok(page) => page,
-            Err(_) => return rows,
-        };
-        rows.extend(page.rows);
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => break,
-        }
-    }
+    // A table that is not there has none.
+    let mut rows = db.store().query_all(&Query::new(table, KeyRange::table())).await.unwrap_or_default();
     let is_of_entity = |row: &Row| !kind(row).replace(".~part@", "@").contains('~');
     let is_live = |row: &Row| is_of_entity(row) && row.properties.get("_dead").is_none();
     rows.retain(is_live);

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use tablemodel::{
-    Row,
+    Row, RowKey,
     prelude::*,
-    store::{Action, Batch, Condition, Query},
+    store::{Condition, KeyRange, Query, TableStoreExt},
     testing::TestDatabase,
 };
 
@@ -110,22 +110,13 @@ pub(crate) async fn database() -> TestDatabase {
 
 /// The physical rows of partition `Sales`, by row key.
 pub(crate) async fn rows(db: &Database) -> BTreeMap<String, Row> {
-    let mut query = Query::new(TABLE, tablemodel::store::KeyRange::partition("Sales"));
-    let mut rows = BTreeMap::new();
-    loop {
-        let page = db.store().query(&query).await.expect("a page");
-        rows.extend(page.rows.into_iter().map(|row| (row.key.row.clone(), row)));
-        match page.continuation {
-            Some(next) => query.continuation = Some(next),
-            None => return rows,
-        }
-    }
+    let rows = db.store().query_all(&Query::new(TABLE, KeyRange::partition("Sales"))).await.expect("the rows");
+    rows.into_iter().map(|row| (row.key.row.clone(), row)).collect()
 }
 
 /// Takes a row away as another program would.
 pub(crate) async fn remove(db: &Database, row: &str) {
-    let batch = Batch::new(TABLE, "Sales").with(row, Action::Delete(Condition::Exists));
-    db.store().commit(&[batch]).await.expect("removed");
+    db.store().delete(TABLE, &RowKey::new("Sales", row), Condition::Exists).await.expect("removed");
 }
 
 pub(crate) async fn keys(db: &Database) -> Vec<String> {
