@@ -6,7 +6,7 @@ use tablemodel_store::{EdmType, Value, ValueRef};
 use super::{Property, ValueError};
 use crate::{
     entity::FieldWriter,
-    key::{KeyPart, KeyType},
+    key::{KeyPart, KeyType, Samples},
 };
 
 fn read(value: Option<ValueRef<'_>>) -> Result<&[u8], ValueError> {
@@ -54,6 +54,7 @@ impl<const N: usize> Property for [u8; N] {
 
 impl<const N: usize> KeyPart for [u8; N] {
     const TYPE: KeyType = KeyType::Binary;
+    const SAMPLES: Samples = Samples::Bytes(N);
     type Key = Self;
 }
 
