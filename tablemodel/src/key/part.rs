@@ -15,7 +15,7 @@ use crate::property::{Property, ValueError};
     label = "not a key type",
     note = "key types are: bool, integers, String, char, Uuid, DateTime, SystemTime, Vec<u8>, [u8; N], f32 and \
             f64 (as `{{field:sortable}}`), Option of these in index keys, and by feature the dates and times of \
-            chrono and time, and Ulid",
+            chrono and time, Ulid and Bytes",
     note = "write `#[derive(Property, KeyPart)]` on a newtype or an enum"
 )]
 pub trait KeyPart: Property {

@@ -1,6 +1,8 @@
 //! Bytes as properties: `Edm.Binary`.
 //! A property holds 64 KiB at most; the store checks that.
 
+#[cfg(feature = "bytes")]
+use ::bytes::Bytes;
 use tablemodel_store::{EdmType, Value, ValueRef};
 
 use super::{Property, ValueError};
@@ -34,6 +36,30 @@ impl Property for Vec<u8> {
 }
 
 impl KeyPart for Vec<u8> {
+    const TYPE: KeyType = KeyType::Binary;
+    type Key = Self;
+}
+
+#[cfg(feature = "bytes")]
+impl Property for Bytes {
+    const EDM: EdmType = EdmType::Binary;
+    const CODEC: &'static str = "bytes";
+
+    fn to_value(&self) -> Result<Option<Value>, ValueError> {
+        Ok(Some(Value::Binary(self.to_vec())))
+    }
+
+    fn add_to(&self, to: &mut FieldWriter, property: &'static str) {
+        to.add_ref(property, ValueRef::Binary(self));
+    }
+
+    fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
+        read(value).map(Self::copy_from_slice)
+    }
+}
+
+#[cfg(feature = "bytes")]
+impl KeyPart for Bytes {
     const TYPE: KeyType = KeyType::Binary;
     type Key = Self;
 }

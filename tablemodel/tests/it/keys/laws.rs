@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, fmt::Debug, sync::Arc, time::SystemTime};
 
+use bytes::Bytes;
 use chrono::{DateTime as ChronoTime, NaiveDate, Utc};
 use proptest::{collection::vec, prelude::*, sample::select};
 use tablemodel::{
@@ -72,6 +73,7 @@ proptest! {
     #[test]
     fn bytes_keep_the_laws(samples in vec(vec(prop_oneof![0_u8..3, any::<u8>()], 0..4), 2..6)) {
         holds(samples.iter().map(|bytes| [bytes.len() as u8, bytes.first().copied().unwrap_or_default()]).collect())?;
+        holds(samples.iter().map(|bytes| Bytes::copy_from_slice(bytes)).collect())?;
         holds(samples)?;
     }
 
@@ -105,7 +107,7 @@ fn every_built_in_type_keeps_the_laws_on_samples_of_its_own() {
         )* };
     }
     keep!(bool, u8, u16, u32, u64, u128, i8, i16, i32, i64, i128, f32, f64, char);
-    keep!(String, Box<str>, Arc<str>, Cow<'static, str>, Vec<u8>, [u8; 0], [u8; 1], [u8; 16]);
+    keep!(String, Box<str>, Arc<str>, Cow<'static, str>, Vec<u8>, Bytes, [u8; 0], [u8; 1], [u8; 16]);
     keep!(Uuid, Ulid, DateTime, SystemTime, ChronoTime<Utc>, OffsetDateTime, NaiveDate, Date);
 }
 
