@@ -332,8 +332,8 @@ pub fn property(item: TokenStream) -> TokenStream {
 ///     B,
 /// }
 ///
-/// tablemodel::testing::key_laws([DepartmentId(1), DepartmentId(10)]);
-/// tablemodel::testing::key_laws([Grade::A, Grade::B]);
+/// tablemodel::testing::key_laws::<DepartmentId>(); // in a test: that keys of it are in order and tell values apart
+/// tablemodel::testing::key_laws::<Grade>();
 /// ```
 ///
 /// A newtype is written as what is inside, and paths take the newtype alone. An enum is written by its texts; ranges

@@ -18,6 +18,20 @@ const NANOS_PER_TICK: i64 = 100;
 /// A point in time: 100 ns ticks since 0001-01-01T00:00:00Z, as .NET's `DateTime.Ticks`.
 ///
 /// Ordered by time; in serde's formats RFC 3339 text (feature `serde`, which `tablemodel` switches on). A store takes [`DateTime::MIN`] to [`DateTime::MAX`].
+///
+/// ```
+/// use std::time::Duration;
+/// use tablemodel_store::DateTime;
+///
+/// let begin: DateTime = "2014-07-31T23:59:59.5Z".parse()?;
+/// let end = begin.checked_add(Duration::from_millis(750)).ok_or("later than a store takes")?;
+/// assert_eq!(end.to_string(), "2014-08-01T00:00:00.25Z");
+/// assert_eq!(end.duration_since(begin), Some(Duration::from_millis(750)));
+/// assert_eq!(DateTime::MAX.checked_add(Duration::from_secs(1)), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// There is no `+` and no `-`: where the result is no time that a store takes, these would panic, as those of `SystemTime` do, or give another time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DateTime(i64);
 
@@ -58,6 +72,27 @@ impl DateTime {
         Some(Self(ticks)).filter(|t| t.is_storable())
     }
 
+    /// The time so much later; `None` outside [`DateTime::MIN`]..=[`DateTime::MAX`].
+    ///
+    /// What of `duration` is less than a tick of 100 ns is left out: 199 ns later is one tick later.
+    pub fn checked_add(self, duration: Duration) -> Option<Self> {
+        whole_ticks(duration).and_then(|ticks| self.0.checked_add_unsigned(ticks)).map(Self).filter(|t| t.is_storable())
+    }
+
+    /// The time so much earlier; `None` outside [`DateTime::MIN`]..=[`DateTime::MAX`].
+    ///
+    /// What of `duration` is less than a tick of 100 ns is left out: 199 ns earlier is one tick earlier.
+    pub fn checked_sub(self, duration: Duration) -> Option<Self> {
+        whole_ticks(duration).and_then(|ticks| self.0.checked_sub_unsigned(ticks)).map(Self).filter(|t| t.is_storable())
+    }
+
+    /// How long after `earlier` it is, exactly; `None` where it is before it.
+    pub fn duration_since(self, earlier: Self) -> Option<Duration> {
+        let (ticks, second) = (self.0.abs_diff(earlier.0), TICKS_PER_SECOND.unsigned_abs());
+        let rest = (ticks % second * NANOS_PER_TICK.unsigned_abs()) as u32; // below a second
+        (self >= earlier).then(|| Duration::new(ticks / second, rest))
+    }
+
     /// Whether a table store takes it.
     pub const fn is_storable(self) -> bool {
         self.0 >= Self::MIN.0 && self.0 <= Self::MAX.0
@@ -66,6 +101,11 @@ impl DateTime {
     fn to_offset(self) -> Option<OffsetDateTime> {
         OffsetDateTime::from_unix_timestamp_nanos(self.unix_nanos()).ok()
     }
+}
+
+/// The ticks of 100 ns in a duration, cut; `None` above 58,000 years, which lead from no time to another.
+fn whole_ticks(duration: Duration) -> Option<u64> {
+    u64::try_from(duration.as_nanos() / u128::from(NANOS_PER_TICK.unsigned_abs())).ok()
 }
 
 /// RFC 3339 in UTC, the fraction without trailing zeros: `2014-07-31T18:00:00.5Z`.
@@ -154,7 +194,10 @@ impl<'de> serde::Deserialize<'de> for DateTime {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::ETag;
 
     #[test]
     fn every_tick_comes_back_from_the_clock_of_the_machine() {
@@ -182,7 +225,61 @@ mod tests {
         }
         assert!(serde_json::to_string(&DateTime::from_ticks(0)).is_err());
     }
-    use crate::ETag;
+
+    /// Mostly times that a store takes, and spans that lie between two of them.
+    fn ticks() -> impl Strategy<Value = i64> {
+        prop_oneof![3 => DateTime::MIN.0..=DateTime::MAX.0, 1 => any::<i64>()]
+    }
+
+    fn spans() -> impl Strategy<Value = Duration> {
+        let seconds = prop_oneof![0..3_u64, 0..300_000_000_000_u64, any::<u64>()];
+        (seconds, 0..1_000_000_000_u32).prop_map(|(seconds, nanos)| Duration::new(seconds, nanos))
+    }
+
+    /// What the arithmetic comes to in numbers that cannot overflow.
+    fn moved(ticks: i64, by: i128) -> Option<DateTime> {
+        let storable = i128::from(DateTime::MIN.0)..=i128::from(DateTime::MAX.0);
+        let ticks = Some(i128::from(ticks) + by).filter(|ticks| storable.contains(ticks))?;
+        i64::try_from(ticks).ok().map(DateTime)
+    }
+
+    proptest! {
+        #[test]
+        fn a_time_is_moved_by_whole_ticks_or_not_at_all(ticks in ticks(), span in spans()) {
+            let by = i128::try_from(span.as_nanos() / 100).unwrap();
+            prop_assert_eq!(DateTime(ticks).checked_add(span), moved(ticks, by));
+            prop_assert_eq!(DateTime(ticks).checked_sub(span), moved(ticks, -by));
+        }
+
+        #[test]
+        fn the_time_between_two_leads_from_one_to_the_other(a in ticks(), b in ticks()) {
+            let (earlier, later) = (DateTime(a.min(b)), DateTime(a.max(b)));
+            let between = later.duration_since(earlier).unwrap();
+            prop_assert_eq!(between.as_nanos(), u128::from(a.abs_diff(b)) * 100);
+            prop_assert_eq!(earlier.duration_since(later), (a == b).then_some(Duration::ZERO));
+            prop_assert_eq!(earlier.checked_add(between), Some(later).filter(|at| at.is_storable()));
+            prop_assert_eq!(later.checked_sub(between), Some(earlier).filter(|at| at.is_storable()));
+        }
+    }
+
+    #[test]
+    fn less_than_a_tick_moves_nothing_and_the_bounds_hold() {
+        let nanos = Duration::from_nanos;
+        let at = DateTime::UNIX_EPOCH;
+        assert_eq!([99, 100, 199].map(|n| at.checked_add(nanos(n)).unwrap().0 - at.0), [0, 1, 1]);
+        assert_eq!([99, 100, 199].map(|n| at.0 - at.checked_sub(nanos(n)).unwrap().0), [0, 1, 1]);
+        assert_eq!(
+            (DateTime::MAX.checked_add(nanos(99)), DateTime::MAX.checked_add(nanos(100))),
+            (Some(DateTime::MAX), None)
+        );
+        assert_eq!(
+            (DateTime::MIN.checked_sub(nanos(99)), DateTime::MIN.checked_sub(nanos(100))),
+            (Some(DateTime::MIN), None)
+        );
+        assert_eq!(DateTime::MIN.checked_add(Duration::MAX), None);
+        let whole = DateTime::MAX.duration_since(DateTime::MIN).unwrap();
+        assert_eq!(DateTime::MIN.checked_add(whole), Some(DateTime::MAX));
+    }
 
     #[test]
     fn a_time_that_is_beyond_the_last_year_in_utc_is_refused_like_any_other() {

@@ -117,7 +117,7 @@ pub use crate::{
     path::{
         CostClass, EntityScan, Explain, ListPath, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected,
         VerifiedPath,
-        field::{Aggregated, Field, FieldArray, HoldsAggregate, Patch, Predicate, Sharded},
+        field::{Aggregated, Field, FieldArg, FieldArray, HoldsAggregate, Patch, Predicate, Sharded},
         found::Found,
         state::{Complete, Ranged},
     },

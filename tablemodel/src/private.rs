@@ -29,7 +29,7 @@ pub use crate::{
         reads,
     },
     format::{facts_length, gate, gate_unreadable},
-    key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Segment, Template},
+    key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Samples, Segment, Template},
     path::{
         Component, Fixed, KeyForm, Many, ModelRows, OrderedArg, Other, PartitionOf, Path, PathQuery, PrefixOf,
         RangeArg, Scan, Text, Unordered,

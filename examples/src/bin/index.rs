@@ -52,6 +52,9 @@ async fn main() -> tablemodel::Result<()> {
     db.save(&mut smith).await?; // one batch: the employee, one index row deleted, one written, one replaced
     assert_eq!(Employee::by_city().department("Sales").city("Oslo").count(&db).await?, 1);
     assert_eq!(Employee::by_city().department("Sales").city("Rome").count(&db).await?, 2);
+
+    db.delete(smith).await?; // takes its index rows with it
+    assert_eq!(Employee::by_city().department("Sales").city("Rome").count(&db).await?, 1);
     assert!(db.verify().await?.is_clean());
     Ok(())
 }

@@ -33,7 +33,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let path = || Employee::find().department("Sales").id(223);
     let changes = Employee::AGE.set(35).and(Employee::SKILLS.set(vec!["rust".to_owned()]));
-    db.patch(path(), changes).await?;
+    db.patch(path(), changes.and(Employee::OFFICE.set("14"))).await?;
+    examples::print_rows(&db, "Company").await?;
     db.patch(path(), Employee::OFFICE.set(None)).await?; // an absent value is an absent property
     examples::print_rows(&db, "Company").await?;
     let jones = path().one(&db).await?.ok_or("gone")?;

@@ -1,17 +1,14 @@
-//! The shortest complete program: declare an entity, open a file, write, find, query an index, change, delete.
-//! Each write is one atomic batch: the employee's row, and a row for each index.
+//! The shortest complete program: an employee is kept in a file, found by key and by an index, changed and deleted.
 
 use tablemodel::prelude::*;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Company", partition = "{department}", row = "empid_{id:06}")]
-#[table(index(by_email, row = "email_{email}", unique, keep(name)))]
+#[table(index(by_email, row = "email_{email}", unique, keys_only))]
 struct Employee {
     department: String,
     id: u32,
-    name: String,
     email: String,
-    age: u8,
 }
 
 #[derive(TableModel)]
@@ -24,37 +21,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let db = Database::open::<Company>(folder.path().join("company.tablemodel")).await?;
     db.ensure_tables().await?;
-
-    let jones = Employee {
-        department: "Sales".into(),
-        id: 223,
-        name: "Jun Jones".into(),
-        email: "jonesj@contoso.com".into(),
-        age: 34,
-    };
-    db.insert(&jones).await?;
+    let (department, email) = ("Sales".to_owned(), "jonesj@contoso.com".to_owned());
+    db.insert(&Employee { department, id: 223, email }).await?; // one batch: the employee's row, and one of the index
     examples::print_rows(&db, "Company").await?;
 
-    let by_key = Employee::find().department("Sales").id(223);
+    let mut jones = Employee::find().department("Sales").id(223).one(&db).await?.ok_or("no such number")?;
     let by_email = Employee::by_email().department("Sales").email("jonesj@contoso.com");
-    println!("{}\n{}", by_key.explain(), by_email.explain());
-    assert_eq!(by_key.one(&db).await?.map(Stored::into_inner), Some(jones.clone()));
-    let mut found = by_email.one(&db).await?.ok_or("no such address")?;
-
-    found.email = "jun@contoso.com".into();
-    db.save(&mut found).await?; // the index row moves in the same batch
-    assert!(!Employee::by_email().department("Sales").email("jonesj@contoso.com").exists(&db).await?);
-
-    db.update(Employee::find().department("Sales").id(223), |jones| {
-        jones.age += 1;
-        Ok(())
-    })
-    .await?;
-    let older = Employee::find().department("Sales").id(223).one(&db).await?.ok_or("gone")?;
-    assert_eq!((older.age, older.email.as_str()), (35, "jun@contoso.com"));
-
-    db.delete(older).await?; // takes the index row with it
-    assert_eq!(Employee::find().department("Sales").count(&db).await?, 0);
-    println!("hired, found, changed and gone");
+    assert_eq!(by_email.one(&db).await?.as_deref(), Some(&*jones));
+    jones.email = "jun@contoso.com".into();
+    db.save(&mut jones).await?; // if nobody else did meanwhile; the index row moves in the same batch
+    assert!(Employee::by_email().department("Sales").email("jun@contoso.com").exists(&db).await?);
+    db.delete(jones).await?; // takes the index row with it
     Ok(())
 }

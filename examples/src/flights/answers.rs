@@ -93,9 +93,7 @@ pub async fn weather_of_flight(db: &Database, flight: &Flight) -> Result<Option<
 
 /// (l) An airport's days in a month, each with its counts. The headers stand among the flights: each is read by its key.
 pub async fn days(db: &Database, origin: &str, month: NaiveDate) -> Result<Vec<Stored<Day>>> {
-    let (begin, end) = (first_of_month(month), last_of_month(month));
-    let days =
-        Day::find().origin(origin).date_month(month).get_many(begin.iter_days().take_while(|day| *day <= end), db);
+    let days = Day::find().origin(origin).date_month(month).get_many(days_of_month(month), db);
     Ok(days.await?.into_iter().flatten().collect())
 }
 
@@ -116,6 +114,12 @@ pub fn by_month(days: RangeInclusive<NaiveDate>) -> impl Iterator<Item = RangeIn
     let (begin, end) = days.into_inner();
     let begins = std::iter::successors(Some(begin), |date| next_month(*date));
     begins.take_while(move |date| *date <= end).map(move |date| date..=last_of_month(date).min(end))
+}
+
+/// Every day of the date's month.
+pub fn days_of_month(month: NaiveDate) -> impl Iterator<Item = NaiveDate> {
+    let (begin, end) = (first_of_month(month), last_of_month(month));
+    begin.iter_days().take_while(move |day| *day <= end)
 }
 
 fn next_month(date: NaiveDate) -> Option<NaiveDate> {
@@ -140,5 +144,14 @@ mod tests {
         assert_eq!(cut, [date(1, 28)..=date(1, 31), date(2, 1)..=date(2, 28), date(3, 1)..=date(3, 2)]);
         assert_eq!(by_month(date(5, 1)..=date(5, 1)).collect::<Vec<_>>(), [date(5, 1)..=date(5, 1)]);
         assert_eq!(by_month(date(5, 2)..=date(5, 1)).count(), 0);
+    }
+
+    #[test]
+    fn a_month_has_its_days_whatever_day_it_is_named_by() {
+        assert_eq!(
+            [date(1, 31), date(2, 1), date(4, 15), date(12, 1)].map(|of| days_of_month(of).count()),
+            [31, 28, 30, 31]
+        );
+        assert_eq!(days_of_month(date(2, 7)).next(), Some(date(2, 1)));
     }
 }

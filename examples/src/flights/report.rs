@@ -19,8 +19,8 @@ pub struct Asked {
     pub letter: char,
     /// The question in words.
     pub question: String,
-    /// What its path costs.
-    pub explain: String,
+    /// What each path costs that is run for it.
+    pub explain: Vec<String>,
     /// The answer in words.
     pub answer: String,
     /// The number of entities or projections read.
@@ -145,19 +145,23 @@ async fn timed<T>(ask: impl AsyncFn() -> tablemodel::Result<T>) -> Result<(T, f6
 struct Question {
     letter: char,
     words: String,
-    explain: Explain,
+    explain: Vec<String>,
 }
 
 impl Question {
+    fn new(letter: char, words: String, explained: impl IntoIterator<Item = Explain>) -> Self {
+        Self { letter, words, explain: explained.into_iter().map(|explain| explain.to_string()).collect() }
+    }
+
     fn answered(self, answer: String, found: usize, microseconds: f64) -> Asked {
         let Self { letter, words, explain } = self;
-        Asked { letter, question: words, explain: explain.to_string(), answer, found, microseconds }
+        Asked { letter, question: words, explain, answer, found, microseconds }
     }
 }
 
 async fn ask_a(db: &Database, origin: &str, date: NaiveDate) -> Result<Asked> {
     let words = format!("all flights from {origin} on {date}, in departure order");
-    let question = Question { letter: 'a', words, explain: paths::flights_of_day(origin, date).explain() };
+    let question = Question::new('a', words, [paths::flights_of_day(origin, date).explain()]);
     let (found, time) = timed(async || answers::flights_of_day(db, origin, date).await).await?;
     let told = |flight: &Stored<super::model::Flight>| {
         format!("{} {} {} to {}", flight.scheduled, flight.carrier, flight.number, flight.destination)
@@ -169,7 +173,7 @@ async fn ask_a(db: &Database, origin: &str, date: NaiveDate) -> Result<Asked> {
 
 async fn ask_b(db: &Database, origin: &str, date: NaiveDate, carrier: &str, number: u16) -> Result<Asked> {
     let words = format!("flight {carrier} {number} from {origin} on {date}");
-    let question = Question { letter: 'b', words, explain: paths::flight(origin, date, carrier, number).explain() };
+    let question = Question::new('b', words, [paths::flight(origin, date, carrier, number).explain()]);
     let (found, time) = timed(async || answers::flight(db, origin, date, carrier, number).await).await?;
     let answer = found.as_ref().map_or("no such flight".to_owned(), |flight| {
         let left = flight.departed.map_or("cancelled".to_owned(), |time| format!("left at {time}"));
@@ -181,7 +185,7 @@ async fn ask_b(db: &Database, origin: &str, date: NaiveDate, carrier: &str, numb
 
 async fn ask_c(db: &Database, origin: &str, month: NaiveDate, tail: &str) -> Result<Asked> {
     let words = format!("departures of {tail} from {origin} in {}", month.format("%B %Y"));
-    let question = Question { letter: 'c', words, explain: paths::legs(origin, month, tail).explain() };
+    let question = Question::new('c', words, [paths::legs(origin, month, tail).explain()]);
     let (found, time) = timed(async || answers::legs(db, origin, month, tail).await).await?;
     let told = found.iter().map(|leg| format!("{} to {}", leg.date.format("%d"), leg.destination));
     let answer = format!("{}: on the {}", found.len(), told.collect::<Vec<_>>().join(", "));
@@ -190,7 +194,7 @@ async fn ask_c(db: &Database, origin: &str, month: NaiveDate, tail: &str) -> Res
 
 async fn ask_d(db: &Database, origin: &str, month: NaiveDate) -> Result<Asked> {
     let words = format!("the ten latest departures from {origin}");
-    let question = Question { letter: 'd', words, explain: paths::latest(origin, month).explain() };
+    let question = Question::new('d', words, [paths::latest(origin, month).explain()]);
     let (found, time) = timed(async || answers::latest(db, origin, month, 10).await).await?;
     let told = found.iter().filter_map(|flight| {
         Some(format!("{} {} at {}", flight.carrier, flight.number, flight.departed_at?.format("%d %b %H:%M UTC")))
@@ -200,8 +204,9 @@ async fn ask_d(db: &Database, origin: &str, month: NaiveDate) -> Result<Asked> {
 
 async fn ask_e(db: &Database, origin: &str, destination: &str, begin: NaiveDate, end: NaiveDate) -> Result<Asked> {
     let words = format!("flights from {origin} to {destination} from {begin} to {end}, by airline");
-    let explain = paths::connections(origin, destination, begin..=end).explain();
-    let question = Question { letter: 'e', words, explain };
+    let months = answers::by_month(begin..=end);
+    let explained = months.map(|days| paths::connections(origin, destination, days).explain());
+    let question = Question::new('e', words, explained);
     let (found, time) = timed(async || answers::connections(db, origin, destination, begin..=end).await).await?;
     let told = found.iter().map(|(airline, flights)| format!("{airline} {}", flights.len()));
     let count = found.values().map(Vec::len).sum();
@@ -210,7 +215,7 @@ async fn ask_e(db: &Database, origin: &str, destination: &str, begin: NaiveDate,
 
 async fn ask_f(db: &Database, carrier: &str) -> Result<Asked> {
     let words = format!("the fleet of {carrier}");
-    let question = Question { letter: 'f', words, explain: paths::fleet(carrier).explain() };
+    let question = Question::new('f', words, [paths::airline(carrier).explain(), paths::fleet(carrier).explain()]);
     let ((airline, fleet), time) = timed(async || answers::fleet(db, carrier).await).await?;
     let name = airline.map_or("an unknown airline".to_owned(), |airline| airline.into_inner().name);
     let seats: u32 = fleet.iter().filter_map(|plane| plane.airframe.as_ref()?.seats).map(u32::from).sum();
@@ -219,7 +224,7 @@ async fn ask_f(db: &Database, carrier: &str) -> Result<Asked> {
 
 async fn ask_g(db: &Database, origin: &str, month: NaiveDate) -> Result<Asked> {
     let words = format!("everything of {origin} in {}", month.format("%B %Y"));
-    let question = Question { letter: 'g', words, explain: paths::month(origin, month).explain() };
+    let question = Question::new('g', words, [paths::month(origin, month).explain()]);
     let (found, time) = timed(async || answers::month(db, origin, month).await).await?;
     let count = |is: fn(&Timetable) -> bool| found.iter().filter(|entity| is(entity)).count();
     let (months, days) = (count(|e| matches!(e, Timetable::Month(_))), count(|e| matches!(e, Timetable::Day(_))));
@@ -230,7 +235,7 @@ async fn ask_g(db: &Database, origin: &str, month: NaiveDate) -> Result<Asked> {
 
 async fn ask_h(db: &Database, origin: &str, date: NaiveDate) -> Result<Asked> {
     let words = format!("the busiest hour of {origin} on {date}");
-    let question = Question { letter: 'h', words, explain: paths::day(origin, date).explain() };
+    let question = Question::new('h', words, [paths::day(origin, date).explain()]);
     let (found, time) = timed(async || answers::busiest_hour(db, origin, date).await).await?;
     let answer = found.map_or("no flights".to_owned(), |(hour, flights)| {
         format!("{hour:02}:00 to {:02}:00, with {flights} departures", hour + 1)
@@ -240,7 +245,7 @@ async fn ask_h(db: &Database, origin: &str, date: NaiveDate) -> Result<Asked> {
 
 async fn ask_i(db: &Database, tail: &str) -> Result<Asked> {
     let words = format!("the year's departures of {tail} from all airports");
-    let question = Question { letter: 'i', words, explain: paths::hops(tail).explain() };
+    let question = Question::new('i', words, [paths::hops(tail).explain()]);
     let (found, time) = timed(async || answers::hops(db, tail).await).await?;
     let from = |origin: &str| found.iter().filter(|hop| hop.origin == origin).count();
     let answer = ["EWR", "JFK", "LGA"].map(|origin| format!("{} from {origin}", from(origin))).join(", ");
@@ -249,7 +254,7 @@ async fn ask_i(db: &Database, tail: &str) -> Result<Asked> {
 
 async fn ask_j(db: &Database, origin: &str, date: NaiveDate) -> Result<Asked> {
     let words = format!("the weather at {origin} on {date}, hour by hour");
-    let question = Question { letter: 'j', words, explain: paths::weather_of_day(origin, date).explain() };
+    let question = Question::new('j', words, [paths::weather_of_day(origin, date).explain()]);
     let (found, time) = timed(async || answers::weather_of_day(db, origin, date).await).await?;
     let degrees: Vec<_> = found.iter().filter_map(|hour| hour.temperature).collect();
     let (low, high) = degrees.iter().fold((f64::MAX, f64::MIN), |(low, high), t| (low.min(*t), high.max(*t)));
@@ -259,7 +264,8 @@ async fn ask_j(db: &Database, origin: &str, date: NaiveDate) -> Result<Asked> {
 async fn ask_k(db: &Database, origin: &str, date: NaiveDate, carrier: &str, number: u16) -> Result<Asked> {
     let words = format!("the weather when flight {carrier} {number} was to leave {origin} on {date}");
     let flight = answers::flight(db, origin, date, carrier, number).await?.ok_or("no such flight")?;
-    let question = Question { letter: 'k', words, explain: paths::weather_of_flight(&flight).explain() };
+    let find_flight = paths::flight(origin, date, carrier, number).explain(); // asked above, and not timed
+    let question = Question::new('k', words, [find_flight, paths::weather_of_flight(&flight).explain()]);
     let (found, time) = timed(async || answers::weather_of_flight(db, &flight).await).await?;
     let told = |value: Option<f64>| value.map_or("unknown".to_owned(), |value| value.to_string());
     let answer = found.as_ref().map_or("not measured".to_owned(), |weather| {
@@ -271,7 +277,8 @@ async fn ask_k(db: &Database, origin: &str, date: NaiveDate, carrier: &str, numb
 
 async fn ask_l(db: &Database, origin: &str, month: NaiveDate) -> Result<Asked> {
     let words = format!("the counts of each day at {origin} in {}", month.format("%B %Y"));
-    let question = Question { letter: 'l', words, explain: paths::day(origin, month).explain() }; // and so each day
+    let explained = answers::days_of_month(month).map(|date| paths::day(origin, date).explain());
+    let question = Question::new('l', words, explained);
     let (found, time) = timed(async || answers::days(db, origin, month).await).await?;
     let worst = found.iter().max_by_key(|day| day.delay_minutes);
     let answer = worst.map_or("no flights".to_owned(), |day| {
@@ -283,7 +290,7 @@ async fn ask_l(db: &Database, origin: &str, month: NaiveDate) -> Result<Asked> {
 
 async fn ask_m(db: &Database, origin: &str, date: NaiveDate) -> Result<Asked> {
     let words = format!("the seats of all flights from {origin} on {date}, by who built the planes");
-    let question = Question { letter: 'm', words, explain: paths::flights_of_day(origin, date).explain() };
+    let question = Question::new('m', words, [paths::flights_of_day(origin, date).explain()]);
     let (found, time) = timed(async || answers::seats(db, origin, date).await).await?;
     let told = found.iter().map(|(manufacturer, (seats, _))| format!("{manufacturer} {seats}"));
     let flights = found.values().map(|(_, flights)| flights).sum();

@@ -23,6 +23,8 @@ use super::{
 const FULL_YEAR: u64 = 336_776;
 /// Flights of the bundled month.
 const JANUARY: u64 = 27_004;
+/// Paths of a question that are printed; `--json` has all.
+const SHOWN: usize = 2;
 
 /// Loads a year (or the bundled January) of departures from New York, and answers questions about them.
 #[derive(Debug, Parser)]
@@ -93,7 +95,10 @@ fn tell(figures: &Figures, options: &Options) -> Result<()> {
     println!("loaded {}\n", figures.told());
     for asked in &figures.queries {
         println!("({}) {}", asked.letter, asked.question);
-        println!("    {}", asked.explain);
+        asked.explain.iter().take(SHOWN).for_each(|explain| println!("    {explain}"));
+        if let more @ 1.. = asked.explain.len().saturating_sub(SHOWN) {
+            println!("    and {more} more of the kind");
+        }
         println!("    {} [{:.0} µs]\n", asked.answer, asked.microseconds);
     }
     if let Some(CheckFigures { made, failed, differences, seconds }) = &figures.check {

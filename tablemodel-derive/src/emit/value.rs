@@ -43,12 +43,16 @@ pub(crate) fn derive_key_part(tokens: TokenStream) -> TokenStream {
     }
     let items = match &value.kind {
         Kind::Group(_) => TokenStream::new(),
-        _ if !errors.is_empty() => key_part(&value, &quote!(_tm::KeyType::Text), &quote!(_tm::Text)),
+        _ if !errors.is_empty() => {
+            key_part(&value, &quote!(_tm::KeyType::Text), &quote!(_tm::Samples::OfKind), &quote!(_tm::Text))
+        }
         Kind::Newtype(inner) => key_part_newtype(value.ident, inner),
         Kind::Names(texts) => {
             let ordered = ascend(texts);
             let form = if ordered { quote!(_tm::Other) } else { quote!(_tm::Unordered) };
-            key_part(&value, &quote!(_tm::KeyType::Enum { ordered: #ordered }), &form)
+            let stored = texts.iter().map(|text| &text.text);
+            let samples = quote!(_tm::Samples::Texts(&[#(#stored),*]));
+            key_part(&value, &quote!(_tm::KeyType::Enum { ordered: #ordered }), &samples, &form)
         }
         Kind::Unfit => TokenStream::new(),
     };
@@ -122,6 +126,7 @@ fn key_part_newtype(ident: &Ident, inner: &Type) -> TokenStream {
         impl _tm::KeyPart for #ident {
             const TYPE: _tm::KeyType = <#inner as _tm::KeyPart>::TYPE;
             const OPTIONAL: bool = <#inner as _tm::KeyPart>::OPTIONAL;
+            const SAMPLES: _tm::Samples = <#inner as _tm::KeyPart>::SAMPLES;
             type Key = Self;
         }
         #[automatically_derived]
@@ -131,13 +136,14 @@ fn key_part_newtype(ident: &Ident, inner: &Type) -> TokenStream {
     }
 }
 
-fn key_part(value: &Value<'_>, key_type: &TokenStream, form: &TokenStream) -> TokenStream {
+fn key_part(value: &Value<'_>, key_type: &TokenStream, samples: &TokenStream, form: &TokenStream) -> TokenStream {
     let [part, form_of] = [quote!(_tm::KeyPart), quote!(_tm::KeyForm)]
         .map(|implemented| head::of_trait(&implemented, value.ident, value.generics));
     quote! {
         #[automatically_derived]
         #part {
             const TYPE: _tm::KeyType = #key_type;
+            const SAMPLES: _tm::Samples = #samples;
             type Key = Self;
         }
         #[automatically_derived]

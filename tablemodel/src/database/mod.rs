@@ -131,8 +131,9 @@ impl Database {
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
     /// # run(|db| async move {
-    /// let now = db.now();
-    /// assert!(now <= db.now());
+    /// let begun = db.now();
+    /// let due = begun.checked_add(std::time::Duration::from_secs(86_400)); // `None` after the year 9999
+    /// assert!(due > Some(db.now()) && db.now().duration_since(begun).is_some());
     /// # Ok(())
     /// # });
     /// ```

@@ -20,8 +20,7 @@ impl Since {
 
     /// How long ago it was, by whichever clock says more: what is given up too early begins again.
     pub(super) fn elapsed(self, clock: &dyn Clock) -> Duration {
-        let ticks = clock.now().ticks().saturating_sub(self.told.ticks());
-        let told = Duration::from_nanos(u64::try_from(ticks).unwrap_or(0).saturating_mul(100));
+        let told = clock.now().duration_since(self.told).unwrap_or_default();
         clock.monotonic().saturating_sub(self.monotonic).max(told)
     }
 }

@@ -26,6 +26,7 @@ mod overlap;
 mod part;
 mod range;
 mod read;
+mod samples;
 mod shape;
 mod template;
 mod text;
@@ -42,6 +43,7 @@ pub use self::{
     key_type::KeyType,
     part::{KeyArg, KeyPart, Part, Segment},
     range::Next,
+    samples::Samples,
     template::Template,
 };
 pub(crate) use self::{

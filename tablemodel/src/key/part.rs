@@ -3,19 +3,19 @@
 
 use tablemodel_store::{Value, ValueRef};
 
-use super::{Codec, KeyType};
+use super::{Codec, KeyType, Samples};
 use crate::property::{Property, ValueError};
 
 /// A type that can stand in a key template.
 ///
 /// Implement it by `#[derive(Property, KeyPart)]` on a newtype or an enum;
-/// [`key_laws`](crate::testing::key_laws) checks what an implementation promises.
+/// [`key_laws`](crate::testing::key_laws()) checks what an implementation promises, as `key_laws::<T>()`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand in a key",
     label = "not a key type",
     note = "key types are: bool, integers, String, char, Uuid, DateTime, SystemTime, Vec<u8>, [u8; N], f32 and \
             f64 (as `{{field:sortable}}`), Option of these in index keys, and by feature the dates and times of \
-            chrono and time, and Ulid",
+            chrono and time, Ulid and Bytes",
     note = "write `#[derive(Property, KeyPart)]` on a newtype or an enum"
 )]
 pub trait KeyPart: Property {
@@ -23,6 +23,8 @@ pub trait KeyPart: Property {
     const TYPE: KeyType;
     /// Whether the key may be without it, and then the row does not exist: true for `Option` alone.
     const OPTIONAL: bool = false;
+    /// What [`key_laws`](crate::testing::key_laws()) tries the type with. An enum that is written by hand names its texts.
+    const SAMPLES: Samples = Samples::OfKind;
     /// Both. For generated code.
     #[doc(hidden)]
     const IN_KEY: (KeyType, bool) = (Self::TYPE, Self::OPTIONAL);

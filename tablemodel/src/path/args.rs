@@ -85,6 +85,8 @@ macro_rules! forms {
 forms!(Fixed: bool, u8, u16, u32, u64, u128, i8, i16, i32, i64, i128, f32, f64, Uuid, DateTime, SystemTime);
 forms!(Text: String, Box<str>, std::sync::Arc<str>, std::borrow::Cow<'static, str>);
 forms!(Other: char, Vec<u8>);
+#[cfg(feature = "bytes")]
+forms!(Other: bytes::Bytes);
 #[cfg(feature = "chrono")]
 forms!(Fixed: chrono::DateTime<chrono::Utc>, chrono::NaiveDate);
 #[cfg(feature = "time")]

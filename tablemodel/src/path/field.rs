@@ -2,16 +2,19 @@
 //!
 //! A handle is a name and types; nothing is read or written here.
 
+mod arg;
+
 use std::marker::PhantomData;
 
-use serde::Serialize;
-use tablemodel_store::{Comparison, EdmType, Value, ValueRef};
+use tablemodel_store::{Comparison, Value};
 
 use crate::{
     entity::CopyKeyOf,
     path::condition::Form,
-    property::{Property, ValueError, json},
+    property::{Property, ValueError},
 };
+
+pub use self::arg::{AsJson, FieldArg};
 
 /// The handle of field `T` of entity `E`, such as `Employee::AGE`. `M` says whether a patch may set it.
 pub struct Field<E, T, M = Patchable> {
@@ -150,51 +153,6 @@ pub trait CanPatch {}
 
 impl CanPatch for Patchable {}
 
-/// The type of the handle of a field marked `json`.
-#[derive(Debug, Clone)]
-pub struct AsJson<T>(pub T);
-
-impl<T: Serialize + serde::de::DeserializeOwned + Send + Sync + 'static> Property for AsJson<T> {
-    const EDM: EdmType = EdmType::String;
-    const CODEC: &'static str = "json";
-    const ORDERED: bool = false;
-
-    fn to_value(&self) -> Result<Option<Value>, ValueError> {
-        let value = json::to_value(&self.0)?;
-        let read: Result<T, _> = json::from_value(value.as_ref().map(Value::as_ref));
-        read.map_err(|error| json::unreadable(&error))?;
-        Ok(value)
-    }
-
-    fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
-        json::from_value(value).map(Self)
-    }
-}
-
-/// A value that a field of type `T` can be compared with or set to.
-pub trait FieldArg<T> {
-    /// The value as a `T`.
-    fn into_field(self) -> T;
-}
-
-impl<T: Property> FieldArg<T> for T {
-    fn into_field(self) -> T {
-        self
-    }
-}
-
-impl FieldArg<String> for &str {
-    fn into_field(self) -> String {
-        self.to_owned()
-    }
-}
-
-impl<T> FieldArg<AsJson<T>> for T {
-    fn into_field(self) -> AsJson<T> {
-        AsJson(self)
-    }
-}
-
 impl<E, T, M> Field<E, T, M> {
     /// The field stored under this name. For generated code.
     #[doc(hidden)]
@@ -213,7 +171,7 @@ impl<E, T, M> Field<E, T, M> {
 }
 
 impl<E, T: Property, M> Field<E, T, M> {
-    /// Sets the field in a patch. See [`Database::patch`](crate::Database::patch).
+    /// Sets the field in a patch; an `Option` to its value or to `None`. See [`Database::patch`](crate::Database::patch).
     pub fn set(self, value: impl FieldArg<T>) -> Patch<E>
     where
         M: CanPatch,

@@ -1,12 +1,14 @@
 //! Bytes as properties: `Edm.Binary`.
 //! A property holds 64 KiB at most; the store checks that.
 
+#[cfg(feature = "bytes")]
+use ::bytes::Bytes;
 use tablemodel_store::{EdmType, Value, ValueRef};
 
 use super::{Property, ValueError};
 use crate::{
     entity::FieldWriter,
-    key::{KeyPart, KeyType},
+    key::{KeyPart, KeyType, Samples},
 };
 
 fn read(value: Option<ValueRef<'_>>) -> Result<&[u8], ValueError> {
@@ -38,6 +40,30 @@ impl KeyPart for Vec<u8> {
     type Key = Self;
 }
 
+#[cfg(feature = "bytes")]
+impl Property for Bytes {
+    const EDM: EdmType = EdmType::Binary;
+    const CODEC: &'static str = "bytes";
+
+    fn to_value(&self) -> Result<Option<Value>, ValueError> {
+        Ok(Some(Value::Binary(self.to_vec())))
+    }
+
+    fn add_to(&self, to: &mut FieldWriter, property: &'static str) {
+        to.add_ref(property, ValueRef::Binary(self));
+    }
+
+    fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
+        read(value).map(Self::copy_from_slice)
+    }
+}
+
+#[cfg(feature = "bytes")]
+impl KeyPart for Bytes {
+    const TYPE: KeyType = KeyType::Binary;
+    type Key = Self;
+}
+
 impl<const N: usize> Property for [u8; N] {
     const EDM: EdmType = EdmType::Binary;
     const CODEC: &'static str = ArrayName::<N>::TEXT;
@@ -54,6 +80,7 @@ impl<const N: usize> Property for [u8; N] {
 
 impl<const N: usize> KeyPart for [u8; N] {
     const TYPE: KeyType = KeyType::Binary;
+    const SAMPLES: Samples = Samples::Bytes(N);
     type Key = Self;
 }
 

@@ -73,7 +73,7 @@ pub fn default_value<T: Property>(default: impl FnOnce() -> T) -> Result<Option<
     message = "`{Self}` cannot be stored as a table property",
     label = "not a property type",
     note = "properties are: bool, i8..i128, u8..u128, f32, f64, char, String, Vec<u8>, [u8; N], Uuid, DateTime, \
-            SystemTime, Option of these, and by feature the types of chrono, time, ulid and rust_decimal",
+            SystemTime, Option of these, and by feature the types of bytes, chrono, time, ulid and rust_decimal",
     note = "for `usize` and `isize` use `u64` and `i64`: their width would depend on the machine",
     note = "write `#[derive(Property)]` on a newtype or an enum, or `#[table(json)]` on the field to keep it as JSON; a \
             `Blob` is kept under `#[table(blob)]`"

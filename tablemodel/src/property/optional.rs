@@ -6,7 +6,7 @@ use tablemodel_store::{EdmType, Value, ValueRef};
 use super::{Property, ValueError};
 use crate::{
     entity::FieldWriter,
-    key::{KeyPart, KeyType},
+    key::{KeyPart, KeyType, Samples},
 };
 
 impl<T: Property> Property for Option<T> {
@@ -36,5 +36,6 @@ impl<T: Property> Property for Option<T> {
 impl<T: KeyPart> KeyPart for Option<T> {
     const TYPE: KeyType = T::TYPE;
     const OPTIONAL: bool = true;
+    const SAMPLES: Samples = T::SAMPLES;
     type Key = T;
 }

@@ -1,11 +1,12 @@
 //! What a type that stands in keys promises, checked on samples.
-//! No store is needed; each pair of samples is compared.
+//! No store is needed; each pair of samples is compared. Which samples there are is `key_samples`' to say.
 
 use std::{cmp::Ordering, fmt};
 
 use tablemodel_store::{Value, key::compare};
 
-use crate::key::{Codec, KeyFault, KeyPart, KeyType, Part, Segment, Template};
+use super::key_samples;
+use crate::key::{Codec, KeyFault, KeyPart, KeyType, Part, Samples, Segment, Template};
 
 /// More than this says nothing new.
 const MOST_SHOWN: usize = 20;
@@ -33,22 +34,67 @@ impl fmt::Display for Violations {
 
 impl std::error::Error for Violations {}
 
-/// Panics, with a report, unless the samples keep the laws of [`check_key_laws`].
+/// Panics, with a report, unless `T` keeps the laws of [`check_key_laws`] on [samples of its own](key_samples()).
 ///
 /// ```
-/// tablemodel::testing::key_laws([0_u32, 1, 9, 10, 223, u32::MAX]);
-/// tablemodel::testing::key_laws(["", "a", "a.", "a/b", "Jones", "O'Brien"].map(String::from));
+/// use tablemodel::{prelude::*, testing::key_laws};
+///
+/// #[derive(Debug, PartialEq, PartialOrd, Property, KeyPart)]
+/// struct DepartmentId(u32);
+///
+/// #[derive(Debug, PartialEq, PartialOrd, Property, KeyPart)]
+/// enum Grade { Junior, Senior }
+///
+/// key_laws::<DepartmentId>(); // on 0, 1, 9, 10, .., u32::MAX
+/// key_laws::<Grade>();        // on all variants
+/// ```
+///
+/// # Panics
+///
+/// When a law is broken; and where `T` has no samples, or does not take one of the texts that it names itself.
+#[track_caller]
+pub fn key_laws<T: KeyPart + PartialOrd + fmt::Debug>() {
+    let samples = key_samples::<T>();
+    let owed = match T::SAMPLES {
+        Samples::Texts(texts) => texts.len(),
+        Samples::OfKind | Samples::Bytes(_) => 1,
+    };
+    match samples.len() < owed {
+        true => pass(Err(Violations(vec![lacking::<T>(samples.len())]))),
+        false => key_laws_of(samples),
+    }
+}
+
+/// Panics, with a report, unless the samples keep the laws of [`check_key_laws`]: for a type that takes few values, and values
+/// that are hard on it alone. Give the smallest and greatest ones, and neighbours.
+///
+/// ```
+/// tablemodel::testing::key_laws_of(["", "a", "a.", "a/b", "Jones", "O'Brien"].map(String::from));
 /// ```
 ///
 /// # Panics
 ///
 /// When a law is broken.
-pub fn key_laws<T: KeyPart + PartialOrd + fmt::Debug>(samples: impl IntoIterator<Item = T>) {
-    if let Err(violations) = check_key_laws(samples) {
+#[track_caller]
+pub fn key_laws_of<T: KeyPart + PartialOrd + fmt::Debug>(samples: impl IntoIterator<Item = T>) {
+    pass(check_key_laws(samples));
+}
+
+#[track_caller]
+fn pass(checked: Result<(), Violations>) {
+    if let Err(violations) = checked {
         #[expect(clippy::panic, reason = "a check for tests, which fail by panicking")]
         {
             panic!("{violations}");
         }
+    }
+}
+
+fn lacking<T: KeyPart>(taken: usize) -> String {
+    let (name, samples) = (std::any::type_name::<T>(), T::SAMPLES);
+    match samples {
+        Samples::Texts(_) => format!("stored: `{name}` takes {taken} of its samples, which are {samples:?}"),
+        _ => format!("`{name}` takes none of the samples of its kind, {:?}: give `key_laws_of` some", T::TYPE),
     }
 }
 

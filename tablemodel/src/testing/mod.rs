@@ -9,13 +9,17 @@ mod database;
 pub mod example;
 mod golden;
 mod key_laws;
+mod key_samples;
 
 #[cfg(feature = "testing")]
 pub use self::database::TestDatabase;
 #[cfg(feature = "cli")]
 pub(crate) use self::golden::{Golden, check_golden};
-pub use self::golden::{golden_rows, read_golden, upgrade_is_pure};
-pub use self::key_laws::{Violations, check_key_laws, key_laws};
+pub use self::{
+    golden::{golden_rows, read_golden, upgrade_is_pure},
+    key_laws::{Violations, check_key_laws, key_laws, key_laws_of},
+    key_samples::key_samples,
+};
 #[cfg(feature = "testing")]
 pub use tablemodel_store::{
     StoreErrorKind,

@@ -8,7 +8,7 @@ use tablemodel::{
     prelude::*,
     property::Property as _,
     store::{MemoryStore, TableStore},
-    testing::key_laws,
+    testing::{key_laws, key_samples},
 };
 
 #[derive(Debug, Clone, PartialEq, PartialOrd, Property, KeyPart)]
@@ -28,6 +28,12 @@ enum Unordered {
     NotYet,
     Done,
 }
+
+#[derive(Debug, Clone, PartialEq, PartialOrd, Property, KeyPart)]
+struct Digest([u8; 4]);
+
+#[derive(Debug, Clone, PartialEq, PartialOrd, Property, KeyPart)]
+struct Rank(Grade);
 
 #[derive(Debug, Clone, PartialEq, Default, Property)]
 struct Address {
@@ -193,11 +199,24 @@ fn the_schema_tells_indexes() {
 
 #[test]
 fn derived_key_types_keep_the_laws_of_keys() {
-    key_laws([0, 1, 9, 10, u32::MAX].map(DepartmentId));
-    key_laws([Grade::Junior, Grade::Lead, Grade::Head]);
+    key_laws::<DepartmentId>();
+    key_laws::<Grade>();
+    key_laws::<Unordered>();
+    key_laws::<Digest>();
+    key_laws::<Rank>();
     assert_eq!(Grade::TYPE, KeyType::Enum { ordered: true });
     assert_eq!(Unordered::TYPE, KeyType::Enum { ordered: false });
     assert_eq!(DepartmentId::TYPE, u32::TYPE);
+}
+
+#[test]
+fn derived_key_types_are_tried_with_what_is_inside_and_with_all_variants() {
+    let ids = key_samples::<DepartmentId>();
+    assert!(ids.contains(&DepartmentId(0)) && ids.contains(&DepartmentId(u32::MAX)), "{ids:?}");
+    assert_eq!(key_samples::<Grade>(), [Grade::Junior, Grade::Lead, Grade::Head]);
+    assert_eq!(key_samples::<Rank>(), [Rank(Grade::Junior), Rank(Grade::Lead), Rank(Grade::Head)]);
+    assert_eq!(key_samples::<Unordered>(), [Unordered::NotYet, Unordered::Done]);
+    assert!(key_samples::<Digest>().contains(&Digest([u8::MAX; 4])));
 }
 
 #[test]

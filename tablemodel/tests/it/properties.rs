@@ -6,6 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use bytes::Bytes;
 use chrono::{DateTime as ChronoTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
 use proptest::{collection::vec, prelude::*};
 use rust_decimal::Decimal;
@@ -66,6 +67,8 @@ proptest! {
         round_trips(c)?;
         round_trips(truth)?;
         round_trips(array.to_vec())?;
+        round_trips(Bytes::copy_from_slice(&array))?;
+        prop_assert_eq!(stored(&Bytes::copy_from_slice(&array)), stored(&array.to_vec()));
         round_trips(array)?;
     }
 

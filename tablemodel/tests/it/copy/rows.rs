@@ -60,7 +60,7 @@ async fn a_change_of_the_source_reaches_every_copy() {
         db.update(at!("A", 1), |e| Ok(e.first_name = "Ann".into())).await.unwrap();
         assert_exact(&db, "saved").await;
         assert_eq!(manager(&db, "A", 2).await.unwrap().first_name, "Ann");
-        db.patch(at!("A", 1), super::Employee::LAST_NAME.set(Some("Lee".to_owned()))).await.unwrap();
+        db.patch(at!("A", 1), super::Employee::LAST_NAME.set("Lee")).await.unwrap();
         assert_exact(&db, "patched").await;
         assert_eq!(manager(&db, "A", 1).await.unwrap().last_name.as_deref(), Some("Lee"));
         db.upsert(&employee("A", 1)).await.unwrap();
@@ -250,7 +250,7 @@ async fn a_source_that_a_batch_changes_twice_is_copied_as_it_is_left() {
         }
         let mut batch = db.batch(super::Employee::in_partition("A"));
         batch.patch(at!("A", 1), super::Employee::FIRST_NAME.set("Ann".to_owned()));
-        batch.patch(at!("A", 1), super::Employee::LAST_NAME.set(Some("Lee".to_owned())));
+        batch.patch(at!("A", 1), super::Employee::LAST_NAME.set("Lee"));
         batch.commit().await.unwrap();
         assert_exact(&db, "changed twice").await;
     }

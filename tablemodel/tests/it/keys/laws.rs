@@ -2,9 +2,14 @@
 
 use std::{borrow::Cow, fmt::Debug, sync::Arc, time::SystemTime};
 
+use bytes::Bytes;
 use chrono::{DateTime as ChronoTime, NaiveDate, Utc};
 use proptest::{collection::vec, prelude::*, sample::select};
-use tablemodel::{key::KeyPart, property::Property, testing::check_key_laws};
+use tablemodel::{
+    key::KeyPart,
+    property::Property,
+    testing::{check_key_laws, key_laws, key_samples},
+};
 use tablemodel_store::{DateTime, Value};
 use time::{Date, OffsetDateTime};
 use ulid::Ulid;
@@ -68,6 +73,7 @@ proptest! {
     #[test]
     fn bytes_keep_the_laws(samples in vec(vec(prop_oneof![0_u8..3, any::<u8>()], 0..4), 2..6)) {
         holds(samples.iter().map(|bytes| [bytes.len() as u8, bytes.first().copied().unwrap_or_default()]).collect())?;
+        holds(samples.iter().map(|bytes| Bytes::copy_from_slice(bytes)).collect())?;
         holds(samples)?;
     }
 
@@ -89,6 +95,45 @@ proptest! {
     fn dates_keep_the_laws(days in vec(prop_oneof![1..3_652_059_i32, 735_000..735_800_i32], 2..8)) {
         holds(days.iter().filter_map(|day| NaiveDate::from_num_days_from_ce_opt(*day)).collect())?;
         holds(days.iter().filter_map(|day| Date::from_julian_day(day + 1_721_425).ok()).collect())?;
+    }
+}
+
+#[test]
+fn every_built_in_type_keeps_the_laws_on_samples_of_its_own() {
+    macro_rules! keep {
+        ($($type:ty),* $(,)?) => { $(
+            key_laws::<$type>();
+            key_laws::<Option<$type>>();
+        )* };
+    }
+    keep!(bool, u8, u16, u32, u64, u128, i8, i16, i32, i64, i128, f32, f64, char);
+    keep!(String, Box<str>, Arc<str>, Cow<'static, str>, Vec<u8>, Bytes, [u8; 0], [u8; 1], [u8; 16]);
+    keep!(Uuid, Ulid, DateTime, SystemTime, ChronoTime<Utc>, OffsetDateTime, NaiveDate, Date);
+}
+
+#[test]
+fn the_samples_of_a_type_reach_its_bounds() {
+    macro_rules! reach {
+        ($($type:ty: $($bound:expr),*;)*) => { $({
+            let samples = key_samples::<$type>();
+            $( assert!(samples.contains(&$bound), "{} in {samples:?}", stringify!($bound)); )*
+        })* };
+    }
+    reach! {
+        bool: false, true;
+        u8: u8::MIN, u8::MAX; u16: u16::MAX; u32: u32::MAX; u64: u64::MAX; u128: u128::MIN, u128::MAX;
+        i8: i8::MIN, -1, i8::MAX; i16: i16::MIN, i16::MAX; i32: i32::MIN, i32::MAX; i64: i64::MIN, i64::MAX;
+        i128: i128::MIN, -1, 0, i128::MAX;
+        f32: f32::MIN, f32::MAX, f32::INFINITY; f64: f64::MIN, 5e-324, f64::MAX;
+        char: '\0', '/', '\u{e000}', char::MAX;
+        String: String::new(), "a/b".to_owned(), "~~".to_owned(), "\u{10000}".to_owned();
+        Vec<u8>: Vec::new(), vec![u8::MAX];
+        [u8; 3]: [0; 3], [u8::MAX; 3], [0, 0, 1];
+        Uuid: Uuid::nil(), Uuid::max();
+        Ulid: Ulid::from(0_u128), Ulid::from(u128::MAX);
+        DateTime: DateTime::MIN, DateTime::UNIX_EPOCH, DateTime::MAX;
+        SystemTime: converted(DateTime::MIN), converted(DateTime::MAX);
+        NaiveDate: NaiveDate::from_ymd_opt(1, 1, 1).unwrap(), NaiveDate::from_ymd_opt(9999, 12, 31).unwrap();
     }
 }
 

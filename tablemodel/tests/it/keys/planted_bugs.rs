@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use tablemodel::{
-    key::{KeyPart, KeyType},
+    key::{KeyPart, KeyType, Samples},
     property::{Property, ValueError},
-    testing::check_key_laws,
+    testing::{check_key_laws, key_laws, key_laws_of, key_samples},
 };
 use tablemodel_store::{EdmType, Value, ValueRef};
 
@@ -164,5 +164,54 @@ fn a_false_claim_of_order_is_found() {
 #[test]
 #[should_panic(expected = "violations of the key laws")]
 fn key_laws_panics_with_a_report() {
-    tablemodel::testing::key_laws([Reversed(1), Reversed(2)]);
+    key_laws_of([Reversed(1), Reversed(2)]);
+}
+
+#[test]
+fn a_type_that_says_nothing_of_samples_is_tried_with_those_of_its_kind() {
+    assert!(found(key_samples::<Reversed>()).contains("ordered:"));
+    assert!(found(key_samples::<Mislabelled>()).contains("stored:"));
+    assert!(found(key_samples::<Vanishing>()).contains("stored as absent"));
+    assert!(found(key_samples::<Caseless>()).contains("injective:"));
+}
+
+#[test]
+#[should_panic(expected = "ordered:")]
+fn key_laws_finds_a_bug_without_being_given_samples() {
+    key_laws::<Reversed>();
+}
+
+#[test]
+#[should_panic(expected = "takes none of the samples of its kind, Enum { ordered: false }: give `key_laws_of` some")]
+fn key_laws_says_so_where_there_is_nothing_to_try() {
+    key_laws::<Size>();
+}
+
+/// Names a text that it does not read.
+#[derive(Debug, PartialEq, PartialOrd)]
+struct Hand(Size);
+
+impl Property for Hand {
+    const EDM: EdmType = Size::EDM;
+    const CODEC: &'static str = Size::CODEC;
+
+    fn to_value(&self) -> Result<Option<Value>, ValueError> {
+        self.0.to_value()
+    }
+
+    fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
+        Size::from_value(value).map(Self)
+    }
+}
+
+impl KeyPart for Hand {
+    const TYPE: KeyType = Size::TYPE;
+    const SAMPLES: Samples = Samples::Texts(&["Small", "Large", "Middling"]);
+    type Key = Self;
+}
+
+#[test]
+#[should_panic(expected = "takes 2 of its samples")]
+fn a_text_that_a_type_names_and_does_not_take_is_found() {
+    key_laws::<Hand>();
 }

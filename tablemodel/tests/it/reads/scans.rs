@@ -56,8 +56,8 @@ impl Test {
             Self::WeightAbove(weight) => Thing::WEIGHT.gt(*weight),
             Self::SizeIs(size) => Thing::SIZE.eq(*size),
             Self::SizeIsNot(size) => Thing::SIZE.ne(*size),
-            Self::SizeAtMost(size) => Thing::SIZE.le(Some(*size)),
-            Self::LabelFrom(label) => Thing::LABEL.ge(Some(label.clone())),
+            Self::SizeAtMost(size) => Thing::SIZE.le(*size),
+            Self::LabelFrom(label) => Thing::LABEL.ge(label.as_str()),
             Self::NoLabel => Thing::LABEL.eq(None),
             Self::WideFrom(wide) => Thing::WIDE.ge(*wide),
             Self::Not(inner) => !inner.predicate(),
@@ -191,7 +191,7 @@ async fn what_the_store_can_test_is_tested_there() {
     };
     assert_eq!(rows_read(Thing::scan_table().matching(Thing::SIZE.lt(Some(3)))).await, (3, 3));
     assert_eq!(rows_read(Thing::scan_table().matching(Thing::ID.lt(3_u32))).await, (3, 20), "in the key alone");
-    let both = Thing::SIZE.lt(Some(5)).and(Thing::ID.ge(3_u32));
+    let both = Thing::SIZE.lt(5).and(Thing::ID.ge(3_u32));
     assert_eq!(rows_read(Thing::scan_table().matching(both)).await, (2, 5), "each part where it can be tested");
     let many = (0..5).fold(Thing::scan_table(), |scan, least| scan.matching(Thing::SIZE.ge(Some(least))));
     assert_eq!(rows_read(many).await, (16, 20), "more than a store is asked");
@@ -202,6 +202,15 @@ async fn what_the_store_can_test_is_tested_there() {
     db.forget_calls();
     let taken = Thing::scan_table().stream(&db).take(1).count().await;
     assert_eq!((taken, db.calls().len()), (1, 1), "a page at a time");
+}
+
+#[test]
+fn an_option_is_compared_with_its_value_as_with_some_of_it() {
+    let is = |predicate: Predicate<Thing>| format!("{predicate:?}");
+    assert_eq!(is(Thing::SIZE.lt(5)), is(Thing::SIZE.lt(Some(5))));
+    assert_eq!(is(Thing::LABEL.eq("a")), is(Thing::LABEL.eq(Some("a".to_owned()))));
+    assert_eq!(is(Thing::LABEL.eq("a".to_owned())), is(Thing::LABEL.eq("a")));
+    assert_ne!(is(Thing::LABEL.eq("")), is(Thing::LABEL.eq(None)));
 }
 
 /// Not in the order of their names.

@@ -80,8 +80,8 @@ macro_rules! program {
     };
 }
 
-program!(by_v1, v1, v1::Employee::NOTE.set(Some("x".to_owned())));
-program!(by_v2, v2, v2::Employee::NOTE.set(Some("x".to_owned())));
+program!(by_v1, v1, v1::Employee::NOTE.set("x"));
+program!(by_v2, v2, v2::Employee::NOTE.set("x"));
 program!(by_v3, v3, v3::Employee::SKILLS.set(vec!["x".to_owned()]));
 
 /// What lives, and the version of its row.

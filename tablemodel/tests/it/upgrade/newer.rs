@@ -112,7 +112,7 @@ async fn a_row_that_says_so_is_read_by_the_older_program_in_every_way() {
         let seen = old::Note::anywhere().title("T1").all(&old).await.unwrap();
         assert_eq!(seen.into_iter().map(Stored::into_inner).collect::<Vec<_>>(), [older(1)]);
         // And what the newer program wrote of it follows each of its writes.
-        new.patch(new::Note::find().book("B").id(1), new::Note::STARS.set(Some(3))).await.unwrap();
+        new.patch(new::Note::find().book("B").id(1), new::Note::STARS.set(3)).await.unwrap();
         new.update(new::Note::find().book("B").id(1), |note| Ok(note.body = "three".into())).await.unwrap();
         let wanted = old::Note { text: "three".into(), stars: Some(3), ..older(1) };
         assert_eq!(book().id(1).one(&old).await.unwrap().map(Stored::into_inner), Some(wanted));

@@ -64,10 +64,10 @@ async fn a_property_that_became_none_goes() {
     let properties = row(&db, "A", "m_0001").await.expect("there").properties;
     assert!(properties.get("Note").is_none() && properties.get("Email").is_none());
     db.insert(&Account { memo: Some("m".into()), ..account("A", 1) }).await.expect("inserted");
-    let patch = Account::MEMO.set(Some("n".to_owned())).and(Account::MEMO.set(None));
+    let patch = Account::MEMO.set("n").and(Account::MEMO.set(None));
     db.patch(Account::find().club("A").id(1), patch).await.expect("patched");
     assert_eq!(stored_account(&db, "A", 1).await.memo, None, "of two settings the later counts");
-    let patch = Account::MEMO.set(None).and(Account::MEMO.set(Some("n".to_owned())));
+    let patch = Account::MEMO.set(None).and(Account::MEMO.set("n"));
     db.patch(Account::find().club("A").id(1), patch).await.expect("patched");
     assert_eq!(stored_account(&db, "A", 1).await.memo.as_deref(), Some("n"));
 }
