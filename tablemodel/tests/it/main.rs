@@ -37,6 +37,7 @@ mod kill;
 mod list;
 mod migrate;
 mod moves;
+mod named_fields;
 mod observed;
 mod properties;
 mod protocol;
