@@ -35,7 +35,7 @@ pub enum ErrorKind {
     },
     /// The entity changed since it was read: read it again and decide anew.
     Conflict {
-        /// The row as it is now, where known.
+        /// The row as it is now, where known: [`Error::current`] reads it.
         current: Option<Box<Row>>,
     },
     /// A reply was lost, and whether the write happened cannot be told: read before you write again.

@@ -25,6 +25,7 @@ mod bulk_shared;
 mod claims;
 mod copy;
 mod crashes;
+mod current;
 mod derives;
 mod elsewhere;
 mod entities;
