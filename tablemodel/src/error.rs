@@ -35,7 +35,7 @@ pub enum ErrorKind {
     },
     /// The entity changed since it was read: read it again and decide anew.
     Conflict {
-        /// The row as it is now, where known.
+        /// The row as it is now, where known: [`Error::current`] reads it.
         current: Option<Box<Row>>,
     },
     /// A reply was lost, and whether the write happened cannot be told: read before you write again.
@@ -120,6 +120,8 @@ struct Inner {
     kind: ErrorKind,
     detail: String,
     entity: Option<&'static str>,
+    field: Option<&'static str>,
+    index: Option<&'static str>,
     key: Option<RowKey>,
     operation: Option<usize>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
@@ -128,7 +130,17 @@ struct Inner {
 impl Error {
     /// An error of a kind, with what was wrong and what to do about it.
     pub fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, detail: detail.into(), entity: None, key: None, operation: None, source: None }))
+        let detail = detail.into();
+        Self(Box::new(Inner {
+            kind,
+            detail,
+            entity: None,
+            field: None,
+            index: None,
+            key: None,
+            operation: None,
+            source: None,
+        }))
     }
 
     /// What a change that is given to [`update`](crate::Database::update) answers where it may not be made: a text, or an error of the caller's
@@ -172,6 +184,18 @@ impl Error {
 
     pub(crate) fn of(mut self, entity: &'static str) -> Self {
         self.0.entity.get_or_insert(entity);
+        self
+    }
+
+    /// The same error, about a field of the entity's struct, where one is known.
+    pub(crate) fn of_field(mut self, field: Option<&'static str>) -> Self {
+        self.0.field = self.0.field.or(field);
+        self
+    }
+
+    /// The same error, about an index of the entity, where one is known.
+    pub(crate) fn of_index(mut self, index: Option<&'static str>) -> Self {
+        self.0.index = self.0.index.or(index);
         self
     }
 
@@ -220,6 +244,34 @@ impl Error {
     /// The entity type it is about.
     pub fn entity(&self) -> Option<&'static str> {
         self.0.entity
+    }
+
+    /// The field it is about, as the struct has it: `email`. Of a flattened group that is the group's own field, of a copy the
+    /// field that holds the copy or names its source, and of a row of an older version a field of that version's struct.
+    ///
+    /// None where no single field is at fault.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let error = db.insert(&Employee { id: 1_000_000, ..employee(7) }).await.unwrap_err();
+    /// assert_eq!((error.kind(), error.field(), error.index()), (&ErrorKind::KeyOverflow, Some("id"), None));
+    /// let error = db.insert(&Employee { email: "x".repeat(2_000), ..employee(7) }).await.unwrap_err();
+    /// assert_eq!((error.kind(), error.field(), error.index()), (&ErrorKind::KeyTooLong, Some("email"), Some("by_email")));
+    /// # Ok(())
+    /// # });
+    /// ```
+    pub fn field(&self) -> Option<&'static str> {
+        self.0.field
+    }
+
+    /// The index it is about, as declared: `by_email`. The one whose key cannot be made, whose value another entity has, or that
+    /// is not complete; `IndexNotReady` tells a list or a total by its name too.
+    pub fn index(&self) -> Option<&'static str> {
+        match self.0.kind {
+            ErrorKind::UniqueViolation { index, .. } | ErrorKind::IndexNotReady { index } => Some(index),
+            _ => self.0.index,
+        }
     }
 
     /// The keys of the row it is about: of a unique violation the row that holds the value, or, where a bulk load tells it, the

@@ -108,6 +108,13 @@ impl EntitySchema {
         self.properties().find(|candidate| candidate.property == name)
     }
 
+    /// The field of the struct that a stored property is of: the one that has it, or the copy that it is part of.
+    pub(crate) fn field_of(&'static self, property: &str) -> Option<&'static str> {
+        let own = self.property(property).or_else(|| self.sharded(property)).map(|own| own.field);
+        let copy = || self.copies.iter().find(|copy| copy.property == property || copy.holds(property));
+        own.or_else(|| copy().map(|copy| copy.name))
+    }
+
     /// The index with this name.
     pub fn index(&'static self, name: &str) -> Option<&'static IndexSchema> {
         self.indexes.iter().find(|index| index.name == name)

@@ -1,4 +1,5 @@
-//! What reads give back: [`Stored`] entities, which can be saved, and [`Seen`] ones, which came from an index row.
+//! What reads give back: [`Stored`] entities, which can be saved, and [`Seen`] ones, which came from an index row. A conflict gives
+//! back the former too.
 //!
 //! No I/O here but [`Seen::load`], which asks the database.
 
@@ -15,13 +16,14 @@ use crate::{
     entity::{FieldReader, TableEntity},
     error::{Error, ErrorKind, Result},
     key::NO_VALUES,
-    path::{Running, found::InKeys},
+    path::{Running, found::InKeys, plan::owns},
     plan::{
         group::Group,
-        image,
+        image, part,
         system::{self, RowKind},
     },
     read::columns::InRow,
+    upgrade::asks,
 };
 
 /// An entity as it was read or written: its value, its ETag, and the stored image that `save` compares with.
@@ -142,6 +144,18 @@ impl<T: TableEntity> Stored<T> {
         Ok(Self { value: image::decode(&rows)?, rows: Rows::Group(Box::new(rows)) })
     }
 
+    /// Reads it from its primary row; none where that is of another type, or does not tell all of it.
+    fn of_head(head: &Row) -> Result<Option<Self>> {
+        if !owns(T::SCHEMA, None, head) {
+            return Ok(None);
+        }
+        let Ok(rows) = part::settled(head.clone().into()) else { return Ok(None) };
+        match Self::read(rows) {
+            Err(error) if asks(&error) => Ok(None), // for what a blob holds
+            read => read.map(Some),
+        }
+    }
+
     /// Reads it from its only row, of the program's own version, as a store shows it; by what its keys hold.
     #[inline]
     pub(crate) fn read_shown(row: &InRow<'_>, keys: InKeys<'_>, put: impl FnOnce(Self)) -> Result<()> {
@@ -167,6 +181,40 @@ impl<T> Deref for Stored<T> {
 impl<T> DerefMut for Stored<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.value
+    }
+}
+
+impl Error {
+    /// The entity as it is now, where a [`Conflict`](ErrorKind::Conflict) knows it: what a read would give, to be changed and saved
+    /// without one. Cost: no request.
+    ///
+    /// None of any other error; of an entity of another type than `E`; and where its primary row alone does not tell what it is: it
+    /// has [several rows](crate::rooms::wide), or is of an older version whose upgrade looks into a blob.
+    /// [`Database::get`](crate::Database::get) by [`Error::key`] reads it then. Blobs are handles, as after any read.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let path = || Employee::find().department("Sales").id(1);
+    /// let mut stale = path().one(&db).await?.unwrap();
+    /// db.update(path(), |e| { e.age += 1; Ok(()) }).await?;
+    /// stale.name = "Jones".into();
+    /// let error = db.save(&mut stale).await.unwrap_err();
+    /// let mut current = error.current::<Employee>()?.unwrap();
+    /// assert_eq!((current.name.as_str(), current.age), ("Name1", 31));
+    /// current.name = "Jones".into();
+    /// db.save(&mut current).await?;
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt`, `UnknownVersion` or `UpgradeFailed`, as of reading the row.
+    pub fn current<E: TableEntity>(&self) -> Result<Option<Stored<E>>> {
+        let ErrorKind::Conflict { current: Some(row) } = self.kind() else { return Ok(None) };
+        let is_it = self.entity() == Some(E::SCHEMA.entity_type) && self.key() == Some(&row.key);
+        if is_it { Stored::of_head(row) } else { Ok(None) }
     }
 }
 

@@ -154,6 +154,17 @@ pub(crate) enum Fault {
     Write(FieldError),
 }
 
+impl Fault {
+    /// The field that it is about, of the version that was read or of the one that was made.
+    pub(crate) fn field(&self, read: &'static EntitySchema, made: &'static EntitySchema) -> Option<&'static str> {
+        match self {
+            Self::Read(error) => read.field_of(error.property),
+            Self::Write(error) => made.field_of(error.property),
+            Self::Refused(_) => None,
+        }
+    }
+}
+
 impl Previous {
     /// The version `Old` before `New`. For generated code.
     #[doc(hidden)]

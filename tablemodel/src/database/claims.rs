@@ -136,7 +136,8 @@ impl Database {
             }
         }
         let detail = format!("unique index `{}`: the claim of the value keeps changing", wish.index.name);
-        Err(Error::new(ErrorKind::Unavailable, detail).of(wish.schema.entity_type).at_key(wish.key))
+        let error = Error::new(ErrorKind::Unavailable, detail).of_index(Some(wish.index.name));
+        Err(error.of(wish.schema.entity_type).at_key(wish.key))
     }
 
     /// What the entity's own confirmed claim means for a write on this image; `None`: its last value is not released yet.

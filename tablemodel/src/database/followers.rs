@@ -164,8 +164,9 @@ impl Run<'_> {
         if changes.iter().all(|change| change.schema().copies.is_empty()) {
             return Ok(());
         }
-        for (change, is_again) in in_turn(changes, Change::key) {
-            for source in sources(change, &self.registered(change)?.setting, &self.known, is_again)? {
+        for (number, (change, is_again)) in in_turn(changes, Change::key).enumerate() {
+            let sources = sources(change, &self.registered(change)?.setting, &self.known, is_again);
+            for source in sources.map_err(|error| error.in_operation(number))? {
                 self.read_row(change.schema(), source.schema, &source.key).await?;
             }
         }
@@ -334,8 +335,8 @@ impl Run<'_> {
         followers: &Followers,
     ) -> Result<Option<(BatchPlan, Vec<BatchPlan>)>> {
         self.copying.own = followers.sources.iter().map(|(_, row)| row.clone()).collect();
-        self.read_needs(&followers.mates).await?;
-        self.read_needs(&followers.beside).await?;
+        self.read_needs(&followers.mates).await.map_err(Error::alone)?;
+        self.read_needs(&followers.beside).await.map_err(Error::alone)?;
         self.copying.own.clear();
         let plan = match self.plan(changes.iter().chain(followers.in_batch())) {
             Err(error) if followers.may_go_apart() && self.copying.go_apart(&error) => return Ok(None),
@@ -348,7 +349,7 @@ impl Run<'_> {
             let mut run = Run::new(self.db, &registered, partition);
             self.show_sources(&plan, followers, &registered, &mut run);
             run.host(self);
-            run.read_needs(changes).await?;
+            run.read_needs(changes).await.map_err(Error::alone)?;
             run.read_guests().await?;
             follows.push(run.plan(changes.iter())?.at(&registered.table, partition));
         }

@@ -76,8 +76,9 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone, `AlreadyExists` if its new row key is taken,
-    /// `Restricted` if it changes while another entity keeps a copy which forbids that, `KeyChanged` for another partition (see [`Database::rekey`]); the others of [`Database::insert`]. `entity` is then as the
+    /// `Conflict` if another wrote it meanwhile ([`Error::current`] gives what is there then), `NotFound` if it is gone,
+    /// `AlreadyExists` if its new row key is taken, `Restricted` if it changes while another entity keeps a copy which forbids that,
+    /// `KeyChanged` for another partition (see [`Database::rekey`]); the others of [`Database::insert`]. `entity` is then as the
     /// caller left it.
     pub async fn save<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
         let registered = self.writable(E::SCHEMA).await?;

@@ -213,9 +213,10 @@ impl PathQuery {
     fn check(&self) -> Result<()> {
         let Some((at, error)) = self.error.as_deref() else { return Ok(()) };
         let property = self.components.get(*at).map_or("", |component| component.property);
-        let field = self.schema.property(property).map_or(property, |property| property.field);
-        let detail = format!("key field `{field}`: {error}");
-        Err(Error::new(ErrorKind::Invalid, detail).of(self.schema.entity_type).caused_by(error.clone()))
+        let field = self.schema.field_of(property);
+        let detail = format!("key field `{}`: {error}", field.unwrap_or(property));
+        let told = Error::new(ErrorKind::Invalid, detail).of(self.schema.entity_type).of_field(field);
+        Err(told.of_index(self.index_schema().map(|index| index.name)).caused_by(error.clone()))
     }
 
     fn key_error(&self, error: crate::key::KeyError) -> Error {

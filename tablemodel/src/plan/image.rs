@@ -193,7 +193,8 @@ impl Image {
         if let Some(pending) = self.blobs.first() {
             let [property, ..] = pending.names;
             let detail = format!("property `{property}`: the blob was not uploaded; this operation takes none");
-            return Err(Error::unsupported(detail).of(self.schema.entity_type).at_key(self.key.clone()));
+            let error = Error::unsupported(detail).of_field(self.schema.field_of(property));
+            return Err(error.of(self.schema.entity_type).at_key(self.key.clone()));
         }
         Ok(())
     }
@@ -369,25 +370,31 @@ pub(crate) fn corrupt(schema: &'static EntitySchema, row: &Row, error: FieldErro
     let is_copy = schema.copies.iter().any(|copy| copy.property == error.property);
     let remedy = "; it is not filled yet, or of another form of its source: `db.migrations().apply()` writes it anew";
     let detail = format!("stored {error}{}", if is_copy { remedy } else { "" });
-    Error::corrupt(detail).of(schema.entity_type).at_key(row.key.clone()).caused_by(error)
+    let told = Error::corrupt(detail).of(schema.entity_type).of_field(schema.field_of(error.property));
+    told.at_key(row.key.clone()).caused_by(error)
 }
 
 /// A field's value that cannot be stored.
 pub(crate) fn invalid(schema: &'static EntitySchema, error: FieldError) -> Error {
-    let field = schema.property(error.property).map_or(error.property, |property| property.field);
-    Error::new(ErrorKind::Invalid, format!("field `{field}`: {}", error.error)).of(schema.entity_type).caused_by(error)
+    let field = schema.field_of(error.property);
+    let detail = format!("field `{}`: {}", field.unwrap_or(error.property), error.error);
+    Error::new(ErrorKind::Invalid, detail).of(schema.entity_type).of_field(field).caused_by(error)
 }
 
-/// A key that cannot be made.
+/// A key of the entity, or of its index, that cannot be made.
 pub(crate) fn key_error(schema: &'static EntitySchema, error: KeyError, index: Option<&'static str>) -> Error {
+    // The key of an index may also hold the keys of its entity.
+    let field = error.field.filter(|field| schema.properties().any(|own| own.field == *field));
+    let told = key_fault(schema, error).of_field(field).of_index(index);
+    index.into_iter().fold(told, |told, index| told.within(&format!("index `{index}`")))
+}
+
+/// A key of another entity that cannot be made of this one's fields: whoever asks tells of which.
+pub(crate) fn key_fault(schema: &EntitySchema, error: KeyError) -> Error {
     let kind = match error.fault {
         KeyFault::TooLong { .. } => ErrorKind::KeyTooLong,
         KeyFault::Overflow { .. } | KeyFault::Negative => ErrorKind::KeyOverflow,
         _ => ErrorKind::Invalid,
     };
-    let detail = match index {
-        Some(index) => format!("index `{index}`: {error}"),
-        None => error.to_string(),
-    };
-    Error::new(kind, detail).of(schema.entity_type).caused_by(error)
+    Error::new(kind, error.to_string()).of(schema.entity_type).caused_by(error)
 }

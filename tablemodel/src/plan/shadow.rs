@@ -53,8 +53,8 @@ fn check(image: &Image, entry: &Entry) -> Result<()> {
     let refused = |row: &str, error: Error| {
         let key = RowKey::new(partition, row);
         let detail = format!("the row {key} of the form that the entity moves to: {}", error.detail());
-        let refused = Error::new(error.kind().clone(), detail).caused_by(error);
-        refused.of(image.latest.entity_type).at_key(image.key.clone())
+        let refused = Error::new(error.kind().clone(), detail).of_field(error.field()).of_index(error.index());
+        refused.caused_by(error).of(image.latest.entity_type).at_key(image.key.clone())
     };
     let is_stored = |row: &str, properties: &Properties| {
         validate::row(partition, row, properties).map_err(|error| refused(row, error.into()))

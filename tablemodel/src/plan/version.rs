@@ -320,6 +320,7 @@ fn find_renamed(copy: &CopySchema, from: &Image, fields: &mut Properties) {
 fn failed(from: &Image, to: &'static EntitySchema, fault: Fault) -> Error {
     let (old, new) = (from.schema.version, to.version);
     let why = format!("the upgrade from version {old} to version {new} failed");
+    let field = fault.field(from.schema, to);
     let error = match fault {
         Fault::Read(error) => Error::corrupt(format!("stored {error}")).caused_by(error),
         Fault::Refused(error) => {
@@ -330,7 +331,7 @@ fn failed(from: &Image, to: &'static EntitySchema, fault: Fault) -> Error {
             Error::new(ErrorKind::UpgradeFailed { from: old, to: new }, detail).caused_by(error)
         }
     };
-    error.of(to.entity_type).at_key(from.key.clone())
+    error.of(to.entity_type).of_field(field).at_key(from.key.clone())
 }
 
 /// Adds to a row what older programs read of it, and from which version on they may.
@@ -344,7 +345,7 @@ pub(crate) fn expand(image: &Image, row: &mut Properties) -> Result<()> {
         && let Some(downgrade) = previous.downgrade
     {
         let from = fields.as_ref().unwrap_or(&image.fields);
-        let error = |fault| failed_back(image, previous.schema, fault);
+        let error = |fault| failed_back(image, [newer, previous.schema], fault);
         let older = settled(downgrade(from).map_err(error)?)
             .map_err(|detail| error(Fault::Refused(crate::UpgradeError::new(detail))))?;
         for (name, value) in &older {
@@ -379,14 +380,15 @@ fn is_own(schema: &'static EntitySchema, name: &str) -> bool {
     schema.property(name).is_some() || schema.copy_with(name).is_some()
 }
 
-fn failed_back(image: &Image, to: &'static EntitySchema, fault: Fault) -> Error {
-    let (from, to) = (image.schema.version, to.version);
+fn failed_back(image: &Image, [read, made]: [&'static EntitySchema; 2], fault: Fault) -> Error {
+    let (from, to, field) = (image.schema.version, made.version, fault.field(read, made));
     let detail = match &fault {
         Fault::Read(error) | Fault::Write(error) => error.to_string(),
         Fault::Refused(error) => error.to_string(),
     };
     let detail = format!("the downgrade from version {from} to version {to} failed: {detail}");
-    Error::new(ErrorKind::UpgradeFailed { from, to }, detail).of(image.schema.entity_type).at_key(image.key.clone())
+    let error = Error::new(ErrorKind::UpgradeFailed { from, to }, detail).of_field(field);
+    error.of(image.schema.entity_type).at_key(image.key.clone())
 }
 
 /// Whether the property is one that only older versions have. It is on a row for their sake, and made anew with each write.

@@ -15,17 +15,12 @@ use tablemodel_store::{
 use crate::{
     error::{Error, ErrorKind, Result},
     key::text_code,
-    plan::{
-        change::Need,
-        exact::Exact,
-        image::{Image, key_error},
-        system,
-    },
+    plan::{change::Need, exact::Exact, image::Image, system},
     property::float,
     schema::{AggregateSchema, EntitySchema, Function, PropertySchema},
 };
 
-use self::contribution::owner_of;
+use self::contribution::{no_target, owner_of};
 pub(crate) use self::{
     contribution::{
         Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, added, entries, is_contribution, is_first, is_of_aggregate,
@@ -325,7 +320,7 @@ fn term(image: &Image, aggregate: &'static AggregateSchema) -> Result<Option<(In
         return Ok(None);
     }
     let value = |property: &str| image.fields.get(aggregate.source_of(property)?);
-    let failed = |error| key_error(image.schema, error, Some(aggregate.name));
+    let failed = |error| no_target(image, aggregate, error);
     for part in aggregate.target.row.parts().chain(aggregate.target.partition.parts()) {
         if value(part.property).is_none() {
             return Ok(None);
@@ -353,7 +348,8 @@ fn number(image: &Image, function: Function) -> Result<Option<Term>> {
         false => Some(value),
     };
     let term = value.and_then(|value| Term::of(function, value, codec)).ok_or_else(|| {
-        let error = Error::new(ErrorKind::Invalid, format!("field `{field}` is {how}"));
+        let error =
+            Error::new(ErrorKind::Invalid, format!("field `{field}` is {how}")).of_field(own.map(|own| own.field));
         error.of(image.schema.entity_type).at_key(image.key.clone())
     })?;
     Ok(Some(term))

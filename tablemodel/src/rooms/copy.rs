@@ -7,11 +7,11 @@ use tablemodel_store::{DateTime, Properties, Row, RowKey, ValueRef, limits, size
 use crate::{
     entity::FieldError,
     error::{Error, ErrorKind, Result},
-    key::{Part, Template},
+    key::{KeyError, Part, Template},
     plan::{
         change::{check_told, is_primary},
         entries::{Away, Entry},
-        image::{Fields, Image, key_error},
+        image::{Fields, Image, key_fault},
         left_out::leaves_out,
         outbox::is_tombstone,
         states::CopiedBy,
@@ -57,12 +57,19 @@ pub(crate) fn source(holder: &impl Fields, copy: &CopySchema) -> Result<Option<S
     }
     let encode = |template: Template| {
         let key = template.encode(value);
-        key.map_err(|error| key_error(holder.schema(), error, None).within(&format!("copy `{}`", copy.name)))
+        key.map_err(|error| no_key(holder.schema(), copy, error))
     };
     Ok(match (encode(schema.partition)?, encode(schema.row)?) {
         (Some(partition), Some(row)) => Some(Source { schema, key: RowKey { partition, row } }),
         _ => None,
     })
+}
+
+/// That the key of a source cannot be made: told by the field of the holder that it is made of.
+fn no_key(schema: &'static EntitySchema, copy: &CopySchema, error: KeyError) -> Error {
+    let pair = copy.key.iter().find(|pair| Some(pair.field) == error.field);
+    let field = pair.and_then(|pair| schema.field_of(pair.holder));
+    key_fault(schema, error).of_field(field).within(&format!("copy `{}`", copy.name))
 }
 
 /// Adds the back-reference that the copy at this position of the schema wants for the image.
@@ -73,7 +80,8 @@ pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Re
     if size::utf16_len(&row) > limits::MAX_KEY_CHARS {
         let detail =
             format!("copy `{}`: the keys of the entity and its source are too long for a back-reference", copy.name);
-        return Err(Error::new(ErrorKind::KeyTooLong, detail).of(image.schema.entity_type).at_key(image.key.clone()));
+        let error = Error::new(ErrorKind::KeyTooLong, detail).of_field(Some(copy.name));
+        return Err(error.of(image.schema.entity_type).at_key(image.key.clone()));
     }
     let beside = source.is_beside(image.schema, &image.key.partition);
     let away = match beside {
@@ -299,7 +307,8 @@ pub(crate) fn check_kept(image: &Image, copy: &CopySchema, source: Option<&Sourc
          field an `Option`",
         error.error
     );
-    Err(Error::corrupt(detail).of(image.schema.entity_type).at_key(image.key.clone()).caused_by(error))
+    let told = Error::corrupt(detail).of(image.schema.entity_type).of_field(Some(name));
+    Err(told.at_key(image.key.clone()).caused_by(error))
 }
 
 /// That a copy which must have a source has one.
@@ -319,7 +328,7 @@ pub(crate) fn missing(image: &Image, copy: &CopySchema, source: Option<&Source>)
             Error::new(ErrorKind::Invalid, detail)
         }
     };
-    error.of(image.schema.entity_type).at_key(image.key.clone())
+    error.of(image.schema.entity_type).of_field(Some(name)).at_key(image.key.clone())
 }
 
 /// Whether a property that some entity copies differs.

@@ -76,8 +76,9 @@ fn each_place(
         }
         return Ok(());
     };
-    let elements = (each.elements)(fields.get(each.property));
-    for element in elements.map_err(|error| invalid(fields.schema(), FieldError { property: each.property, error }))? {
+    let unread =
+        |error| invalid(fields.schema(), FieldError { property: each.property, error }).of_index(Some(index.name));
+    for element in (each.elements)(fields.get(each.property)).map_err(unread)? {
         let value = |name: &'static str| if name == each.property { Some(element.as_ref()) } else { fields.get(name) };
         if let Some((away, row)) = place(fields, index, value)? {
             see(away, row);

@@ -252,7 +252,8 @@ impl List<'_> {
                 self.index.name,
                 chunks.len()
             );
-            return Err(Error::new(ErrorKind::TooLarge, detail).at_key(RowKey::new(self.partition, self.row)));
+            let error = Error::new(ErrorKind::TooLarge, detail).of_index(Some(self.index.name));
+            return Err(error.at_key(RowKey::new(self.partition, self.row)));
         }
         let mut properties = Properties::new();
         properties.insert(PropertyName::from_static(CHUNKS), text);
@@ -276,7 +277,7 @@ impl List<'_> {
 
     fn torn(&self) -> Error {
         let detail = format!("a chunk of list `{}` is missing; repair it", self.index.name);
-        Error::corrupt(detail).at_key(RowKey::new(self.partition, self.row))
+        Error::corrupt(detail).of_index(Some(self.index.name)).at_key(RowKey::new(self.partition, self.row))
     }
 }
 

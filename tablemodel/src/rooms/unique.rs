@@ -219,11 +219,11 @@ pub(crate) fn busy(schema: &'static EntitySchema, index: &IndexSchema, key: &Row
         "unique index `{}`: the entity {owner} is about to take this value, or a program died over it; try again in a minute",
         index.name
     );
-    Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(key.clone())
+    Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).of_index(Some(index.name)).at_key(key.clone())
 }
 
 /// That the claim's key has a row which is none of its index.
 pub(crate) fn foreign(schema: &'static EntitySchema, index: &IndexSchema, key: &RowKey) -> Error {
     let detail = format!("a row of index `{}` has the key of a row that is not its own", index.name);
-    Error::new(ErrorKind::AlreadyExists, detail).of(schema.entity_type).at_key(key.clone())
+    Error::new(ErrorKind::AlreadyExists, detail).of(schema.entity_type).of_index(Some(index.name)).at_key(key.clone())
 }

@@ -32,6 +32,9 @@ enum Model {
 
 const SECRET: &str = "hunter2";
 
+/// The field and the index that an error is about.
+type About = (Option<&'static str>, Option<&'static str>);
+
 fn thing() -> Thing {
     Thing {
         owner: "o".into(),
@@ -46,10 +49,11 @@ fn thing() -> Thing {
     }
 }
 
-/// The error says who and where, shows no value, and was made without a single call.
-fn check(db: &TestDatabase, error: &Error, words: &[&str]) {
+/// The error says who and where, also as data, shows no value, and was made without a single call.
+fn check(db: &TestDatabase, error: &Error, about: About, words: &[&str]) {
     let texts = [error.to_string(), format!("{error:?}")];
     assert_eq!(error.entity(), Some("Thing"), "{error}");
+    assert_eq!((error.field(), error.index()), about, "{error}");
     for text in &texts {
         assert!(words.iter().all(|word| text.contains(word)), "{text} should name {words:?}");
         assert!(!text.contains(SECRET), "{text}");
@@ -61,31 +65,58 @@ fn check(db: &TestDatabase, error: &Error, words: &[&str]) {
 async fn what_no_key_can_hold_is_refused_before_any_call() {
     let db = TestDatabase::new::<Model>().await.unwrap();
     let long = "x".repeat(1020);
-    let cases: [(Thing, ErrorKind, &[&str]); 9] = [
-        (Thing { owner: "a/b".into(), ..thing() }, ErrorKind::Invalid, &["`owner`", "'/'", "codec"]),
-        (Thing { owner: "a\u{7F}".into(), ..thing() }, ErrorKind::Invalid, &["`owner`", "codec"]),
-        (Thing { owner: "~~x".into(), ..thing() }, ErrorKind::Invalid, &["~~", "`owner`", "codec"]),
+    let owner = (Some("owner"), None);
+    let before_1601 = SystemTime::UNIX_EPOCH - std::time::Duration::from_secs(12_000_000_000);
+    let cases: [(Thing, ErrorKind, About, &[&str]); 9] = [
+        (Thing { owner: "a/b".into(), ..thing() }, ErrorKind::Invalid, owner, &["`owner`", "'/'", "codec"]),
+        (Thing { owner: "a\u{7F}".into(), ..thing() }, ErrorKind::Invalid, owner, &["`owner`", "codec"]),
+        (Thing { owner: "~~x".into(), ..thing() }, ErrorKind::Invalid, owner, &["~~", "`owner`", "codec"]),
         (
             Thing { owner: "x".repeat(1025), ..thing() },
             ErrorKind::KeyTooLong,
+            owner,
             &["1025", "1024", "partition key", "`owner`"],
         ),
-        (Thing { name: long.clone(), ..thing() }, ErrorKind::KeyTooLong, &["1024", "row key", "`name`"]),
-        (Thing { note: Some(long), ..thing() }, ErrorKind::KeyTooLong, &["`by_note`", "`note`", "1024"]),
-        (Thing { id: 1000, ..thing() }, ErrorKind::KeyOverflow, &["`id`", "3 digits", "leave the width out"]),
-        (Thing { weight: Some(f64::NAN), ..thing() }, ErrorKind::Invalid, &["`by_weight`", "`weight`", "NaN"]),
         (
-            Thing { at: Some(SystemTime::UNIX_EPOCH - std::time::Duration::from_secs(12_000_000_000)), ..thing() },
-            ErrorKind::Invalid,
-            &["`at`", "1601"],
+            Thing { name: long.clone(), ..thing() },
+            ErrorKind::KeyTooLong,
+            (Some("name"), None),
+            &["1024", "row key", "`name`"],
         ),
+        (
+            Thing { note: Some(long), ..thing() },
+            ErrorKind::KeyTooLong,
+            (Some("note"), Some("by_note")),
+            &["`by_note`", "`note`", "1024"],
+        ),
+        (
+            Thing { id: 1000, ..thing() },
+            ErrorKind::KeyOverflow,
+            (Some("id"), None),
+            &["`id`", "3 digits", "leave the width out"],
+        ),
+        (
+            Thing { weight: Some(f64::NAN), ..thing() },
+            ErrorKind::Invalid,
+            (Some("weight"), Some("by_weight")),
+            &["`by_weight`", "`weight`", "NaN"],
+        ),
+        (Thing { at: Some(before_1601), ..thing() }, ErrorKind::Invalid, (Some("at"), None), &["`at`", "1601"]),
     ];
     db.forget_calls();
-    for (thing, kind, words) in cases {
-        let error = db.insert(&thing).await.unwrap_err();
-        assert_eq!(*error.kind(), kind, "{error}");
-        check(&db, &error, words);
+    for (bad, kind, about, words) in cases {
+        let mut batch = db.batch(Thing::in_partition("o"));
+        batch.insert(&Thing { id: 2, ..thing() }).insert(&bad);
+        let of_batch = batch.commit().await.unwrap_err();
+        assert_eq!(of_batch.operation(), Some(1), "{of_batch}");
+        for error in [db.insert(&bad).await.unwrap_err(), of_batch] {
+            assert_eq!(*error.kind(), kind, "{error}");
+            check(&db, &error, about, words);
+        }
     }
+    let patch = Thing::AT.set(Some(before_1601));
+    let error = db.patch(Thing::find().owner("o").name("n").id(1), patch).await.unwrap_err();
+    check(&db, &error, (Some("at"), None), &["`at`", "1601"]);
 }
 
 #[tokio::test]
@@ -93,16 +124,19 @@ async fn a_path_over_values_that_do_not_fit_makes_no_call_either() {
     let db = TestDatabase::new::<Model>().await.unwrap();
     db.forget_calls();
     let o = || Thing::find().owner("o");
+    let (invalid, overflow) = (ErrorKind::Invalid, ErrorKind::KeyOverflow);
+    let weightless = Thing::by_weight().owner("o").weight(f64::NAN).all(&db).await;
     let errors = [
-        (Thing::find().owner("a/b").all(&db).await.map(drop).unwrap_err(), ErrorKind::Invalid),
-        (o().name("n").id(1000).one(&db).await.map(drop).unwrap_err(), ErrorKind::KeyOverflow),
-        (o().name("x".repeat(1100)).all(&db).await.map(drop).unwrap_err(), ErrorKind::KeyTooLong),
-        (o().name("n").id_between(..1000).count(&db).await.map(drop).unwrap_err(), ErrorKind::KeyOverflow),
-        (Thing::by_weight().owner("o").weight(f64::NAN).all(&db).await.map(drop).unwrap_err(), ErrorKind::Invalid),
-        (o().name("n").get_many([1, 1000], &db).await.map(drop).unwrap_err(), ErrorKind::KeyOverflow),
+        (Thing::find().owner("a/b").all(&db).await.map(drop), &invalid, (Some("owner"), None)),
+        (o().name("n").id(1000).one(&db).await.map(drop), &overflow, (Some("id"), None)),
+        (o().name("x".repeat(1100)).all(&db).await.map(drop), &ErrorKind::KeyTooLong, (None, None)),
+        (o().name("n").id_between(..1000).count(&db).await.map(drop), &overflow, (Some("id"), None)),
+        (weightless.map(drop), &invalid, (Some("weight"), Some("by_weight"))),
+        (o().name("n").get_many([1, 1000], &db).await.map(drop), &overflow, (Some("id"), None)),
     ];
-    for (error, kind) in &errors {
-        assert_eq!(error.kind(), kind, "{error}");
+    for (answer, kind, about) in errors {
+        let error = answer.unwrap_err();
+        assert_eq!((error.kind(), (error.field(), error.index())), (kind, about), "{error}");
         assert_eq!(error.entity(), Some("Thing"), "{error}");
     }
     assert_eq!(db.calls(), []);
@@ -111,15 +145,15 @@ async fn a_path_over_values_that_do_not_fit_makes_no_call_either() {
 #[tokio::test]
 async fn what_is_too_large_is_named_by_its_field_and_leaves_nothing() {
     let db = TestDatabase::new::<Model>().await.unwrap();
-    let cases: [(Thing, &[&str]); 2] = [
-        (Thing { text: SECRET.repeat(5_000), ..thing() }, &["`text`", "32768", "chunked"]),
-        (Thing { bytes: vec![0; 65_537], ..thing() }, &["`bytes`", "65537", "65536", "chunked"]),
+    let cases: [(Thing, &str, &[&str]); 2] = [
+        (Thing { text: SECRET.repeat(5_000), ..thing() }, "text", &["`text`", "32768", "chunked"]),
+        (Thing { bytes: vec![0; 65_537], ..thing() }, "bytes", &["`bytes`", "65537", "65536", "chunked"]),
     ];
-    for (thing, words) in cases {
+    for (thing, field, words) in cases {
         let error = db.insert(&thing).await.unwrap_err();
         assert_eq!(*error.kind(), ErrorKind::TooLarge, "{error}");
         db.forget_calls();
-        check(&db, &error, words);
+        check(&db, &error, (Some(field), None), words);
         assert_eq!(error.key(), Some(&RowKey::new("o", "thing!n!001")));
     }
     assert_eq!(Thing::find().owner("o").count(&db).await.unwrap(), 0);
@@ -159,11 +193,11 @@ async fn one_entity_that_no_batch_takes_is_named_and_is_not_sent_to_bulk() {
 #[tokio::test]
 async fn what_others_stored_wrongly_is_corrupt_and_never_a_default() {
     let cases: [(&str, Value, &str); 5] = [
-        ("Small", Value::String(SECRET.into()), "Small"),
-        ("Small", Value::Int32(1000), "Small"),
-        ("Text", Value::Int32(1), "Text"),
-        ("Bytes", Value::Boolean(true), "Bytes"),
-        ("At", Value::String(SECRET.into()), "At"),
+        ("Small", Value::String(SECRET.into()), "small"),
+        ("Small", Value::Int32(1000), "small"),
+        ("Text", Value::Int32(1), "text"),
+        ("Bytes", Value::Boolean(true), "bytes"),
+        ("At", Value::String(SECRET.into()), "at"),
     ];
     for (name, value, field) in cases {
         let db = TestDatabase::new::<Model>().await.unwrap();
@@ -181,7 +215,7 @@ async fn what_others_stored_wrongly_is_corrupt_and_never_a_default() {
             assert_eq!(*error.kind(), ErrorKind::Corrupt, "{error}");
             assert_eq!(error.key(), Some(&RowKey::new("o", "thing!n!001")));
             db.forget_calls();
-            check(&db, &error, &[field, "thing!n!001"]);
+            check(&db, &error, (Some(field), None), &[name, "thing!n!001"]);
         }
         assert!(path().exists(&db).await.unwrap(), "it is there, whatever it holds");
     }
@@ -195,7 +229,7 @@ async fn a_missing_property_and_a_key_of_another_form_are_corrupt_too() {
     properties.remove("Text");
     plant(&db, "thing!n!001", properties.clone()).await;
     let error = Thing::find().owner("o").all(&db).await.unwrap_err();
-    assert_eq!(*error.kind(), ErrorKind::Corrupt);
+    assert_eq!((error.kind(), error.field()), (&ErrorKind::Corrupt, Some("text")));
     assert!(error.to_string().contains("Text") && error.to_string().contains("missing"), "{error}");
     plant(&db, "thing!n!1", properties).await;
     let error = Thing::find().owner("o").name("n").all(&db).await.unwrap_err();

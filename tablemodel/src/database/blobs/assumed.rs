@@ -64,8 +64,8 @@ impl Run<'_> {
             let fields = rows.map(|rows| Image::stored(schema, &rows)).transpose()?.map(|image| image.fields);
             if fields.is_none_or(|fields| fields.get(property) != Some(ValueRef::String(link))) {
                 let detail = format!("another program has replaced the blob of property `{property}`; try again");
-                let error = Error::new(ErrorKind::Unavailable, detail).of(schema.entity_type).at_key(key.clone());
-                return Err(error.in_operation(*change));
+                let error = Error::new(ErrorKind::Unavailable, detail).of_field(schema.field_of(property));
+                return Err(error.of(schema.entity_type).at_key(key.clone()).in_operation(*change));
             }
         }
         Ok(())

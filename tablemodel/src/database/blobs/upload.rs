@@ -213,7 +213,8 @@ impl Database {
         let placed = placed.map_err(|error| {
             let [property, ..] = task.pending.names;
             task.pending.blob.has_failed(&error);
-            let error = error.within(&format!("blob of property `{property}`"));
+            let field = task.schema.field_of(property);
+            let error = error.within(&format!("blob of property `{property}`")).of_field(field);
             error.of(task.schema.entity_type).at_key(task.key.clone()).in_operation(task.change)
         })?;
         Ok((task, placed, began))

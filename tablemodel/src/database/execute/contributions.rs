@@ -130,7 +130,7 @@ impl Run<'_> {
     /// Reads what the contributions need that are planned with the changes.
     pub(in crate::database) async fn read_guests(&mut self) -> Result<()> {
         if !self.guests.is_empty() {
-            self.read_needs(&self.guests.clone()).await?;
+            self.read_needs(&self.guests.clone()).await.map_err(Error::alone)?;
         }
         Ok(())
     }

@@ -84,7 +84,8 @@ impl Run<'_> {
             }
             let registered = self.registered(change)?;
             loop {
-                let needs = needs(change, &registered.setting, &self.known)?;
+                let needs = needs(change, &registered.setting, &self.known);
+                let needs = needs.map_err(|error| error.in_operation(number))?;
                 if needs.is_empty() {
                     break;
                 }

@@ -49,7 +49,9 @@ impl BatchAway {
             let name = self.schema.derived(*index).map_or(Cow::Borrowed(""), |kind| kind.name);
             let within = format!("a row of `{name}` in table `{}` cannot be stored; let it keep less", away.table);
             let key = RowKey::new(away.partition.clone(), row.clone());
-            Error::from(error).within(&within).of(self.schema.entity_type).at_key(key).in_operation(self.change)
+            let told =
+                Error::from(error).within(&within).of_index(self.schema.index_at(*index).map(|index| index.name));
+            told.of(self.schema.entity_type).at_key(key).in_operation(self.change)
         })
     }
 }

@@ -74,11 +74,12 @@ fn check_values(schema: &'static EntitySchema, key: &RowKey, values: &Properties
             _ => continue,
         };
         if size > limit {
-            let field = field(schema, name.as_str());
+            let field = schema.field_of(name.as_str());
             let detail = format!(
-                "field `{field}` has {size} {unit}, and one property holds {limit}: say `#[table(chunked)]` on the field"
+                "field `{}` has {size} {unit}, and one property holds {limit}: say `#[table(chunked)]` on the field",
+                field.unwrap_or(name.as_str())
             );
-            return Err(too_large(schema, key, detail));
+            return Err(too_large(schema, key, detail).of_field(field));
         }
     }
     Ok(())
@@ -105,13 +106,14 @@ fn check_parts(image: &Image, cut: &Cut) -> Result<()> {
         let sizes = image.fields.iter().map(|(name, value)| (size::property_bytes(name.as_str(), value), name));
         let (bytes, largest) =
             sizes.max_by_key(|(bytes, _)| *bytes).map_or((0, ""), |(bytes, name)| (bytes, name.as_str()));
+        let field = image.schema.field_of(largest);
         let detail = format!(
             "the entity needs {} parts, and {MAX_PARTS} are allowed; field `{}` is the largest, {bytes} bytes: keep it in \
              a blob or a file, and its name here",
             cut.parts.len(),
-            field(image.schema, largest)
+            field.unwrap_or(largest)
         );
-        return Err(too_large(image.schema, &image.key, detail));
+        return Err(too_large(image.schema, &image.key, detail).of_field(field));
     }
     let longest = PartName { generation: Generation::Own(0), number: MAX_PARTS }.key(&image.key.row);
     let chars = size::utf16_len(&longest);
@@ -127,10 +129,6 @@ fn check_parts(image: &Image, cut: &Cut) -> Result<()> {
 
 fn too_large(schema: &EntitySchema, key: &RowKey, detail: String) -> Error {
     Error::new(ErrorKind::TooLarge, detail).of(schema.entity_type).at_key(key.clone())
-}
-
-fn field<'a>(schema: &'static EntitySchema, property: &'a str) -> &'a str {
-    schema.property(property).map_or(property, |property| property.field)
 }
 
 /// What the rows of an entity hold, put together, without the system's properties.
@@ -158,7 +156,8 @@ pub(crate) fn chunked_values(schema: &'static EntitySchema, rows: &Group) -> Res
     for property in chunked.iter().filter_map(|property| schema.property(property)) {
         let value = chunked::join(property.property, property.edm, stored).map_err(|fault| {
             let detail = format!("field `{}`: {}", property.field, fault.0);
-            Error::corrupt(detail).of(schema.entity_type).at_key(rows.key().clone())
+            let error = Error::corrupt(detail).of(schema.entity_type).of_field(Some(property.field));
+            error.at_key(rows.key().clone())
         })?;
         if let Some(value) = value {
             values.insert(PropertyName::from_static(property.property), value);

@@ -6,11 +6,11 @@ use tablemodel_store::{Action, Condition, ETag, Properties, PropertyName, Row, R
 use super::{CELL, Edit, Into, Rank, Term, VALUE, check_length, rank::is_code, term};
 use crate::{
     error::{Error, Result},
-    key::{Part, Segment, Template, text_code, text_of_code},
+    key::{KeyError, Part, Segment, Template, text_code, text_of_code},
     plan::{
         change::Need,
         entries::{Away, Entry},
-        image::{Image, key_error},
+        image::{Image, key_fault},
         known::Known,
         outbox::Target,
         owner::{OWNER_PARTITION, OWNER_ROW},
@@ -47,7 +47,8 @@ impl Into {
             system::OWNER_PARTITION => Some(ValueRef::String(&image.key.partition)),
             _ => Some(ValueRef::String(&image.key.row)),
         };
-        let owner = owner.encode(value).map_err(|error| key_error(image.schema, error, Some(self.property.field)))?;
+        let within = |error: Error| error.within(&format!("aggregate `{}`", self.property.field));
+        let owner = owner.encode(value).map_err(|error| within(key_fault(image.schema, error)))?;
         row.push_str(&owner.unwrap_or_default());
         check_length(image, self, &row)?;
         Ok(row)
@@ -95,8 +96,16 @@ pub(crate) fn added(image: &Image, aggregate: &'static AggregateSchema) -> Resul
 fn place(image: &Image, aggregate: &'static AggregateSchema) -> Result<Away> {
     let value = |part: &Part| image.fields.get(aggregate.source_of(part.property)?);
     let partition = aggregate.target.partition.encode(value);
-    let partition = partition.map_err(|error| key_error(image.schema, error, Some(aggregate.name)))?;
+    let partition = partition.map_err(|error| no_target(image, aggregate, error))?;
     Ok(Away { table: aggregate.target.table, partition: partition.unwrap_or_default() })
+}
+
+/// That the key of the target cannot be made: told by the field of the image that it is made of.
+pub(super) fn no_target(image: &Image, aggregate: &'static AggregateSchema, error: KeyError) -> Error {
+    let of_target = aggregate.target.properties().find(|own| Some(own.field) == error.field);
+    let source = of_target.and_then(|own| aggregate.source_of(own.property));
+    let field = source.and_then(|property| image.schema.field_of(property));
+    key_fault(image.schema, error).of_field(field).within(&format!("aggregate `{}`", aggregate.name))
 }
 
 /// A contribution to an aggregate of another partition, and what is to become of it.

@@ -98,7 +98,8 @@ impl<'r> Head<'r> {
     pub(super) fn of(index: &IndexSchema, row: &'r Row) -> Result<Self> {
         if !system::is_of_type(&row.properties, index.discriminator) {
             let detail = format!("a row of another type has the key of list `{}`", index.name);
-            return Err(Error::new(ErrorKind::AlreadyExists, detail).at_key(row.key.clone()));
+            let error = Error::new(ErrorKind::AlreadyExists, detail).of_index(Some(index.name));
+            return Err(error.at_key(row.key.clone()));
         }
         Self::read(row)
     }
