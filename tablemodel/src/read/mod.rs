@@ -20,7 +20,7 @@ use tablemodel_store::{Row, RowKey};
 pub(crate) use self::{
     groups::{Assembly, Groups},
     model::RunningRows,
-    one::{many, one},
+    one::{at_keys, many, one},
     rows::Rows,
 };
 use crate::{
