@@ -12,6 +12,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     path::plan::ReadPlan,
     plan::part,
+    schema::EntitySchema,
 };
 
 /// The first byte of a cursor: the version of its form.
@@ -27,33 +28,21 @@ impl Cursor {
         &self.0
     }
 
-    /// After the row at `key`, for this plan.
+    /// After the row at `key`, for this query.
     ///
-    /// Base64url without padding of: version (1 byte), fingerprint of the plan (8, big-endian), place of the row's range
-    /// in the plan (2, big-endian), row key.
-    pub(crate) fn after(plan: &ReadPlan, key: &RowKey) -> Self {
-        let place = plan.ranges.iter().position(|range| range.contains(key)).unwrap_or_default() as u16;
+    /// Base64url without padding of: version (1 byte), fingerprint of the query (8, big-endian), place of the row's range
+    /// in it (2, big-endian), row key; of a range of a table the partition key and U+0000, which no key holds, before that.
+    pub(crate) fn after(query: &Paged, key: &RowKey) -> Self {
+        let place = query.ranges.iter().position(|range| range.contains(key)).unwrap_or_default();
         let mut bytes = vec![VERSION];
-        bytes.extend_from_slice(&fingerprint(plan).to_be_bytes());
-        bytes.extend_from_slice(&place.to_be_bytes());
+        bytes.extend_from_slice(&query.mark.to_be_bytes());
+        bytes.extend_from_slice(&(place as u16).to_be_bytes());
+        if let Some(KeyRange::Table { .. }) = query.ranges.get(place) {
+            bytes.extend_from_slice(key.partition.as_bytes());
+            bytes.push(0);
+        }
         bytes.extend_from_slice(key.row.as_bytes());
         Self(URL_SAFE_NO_PAD.encode(bytes))
-    }
-
-    /// The row to go on after: the place of its range in the plan, and its row key.
-    ///
-    /// `Invalid` for a cursor of another plan, and for text that is no cursor.
-    pub(crate) fn position(&self, plan: &ReadPlan) -> Result<(usize, String)> {
-        let invalid = |detail: &str| Error::new(ErrorKind::Invalid, detail).of(plan.schema.entity_type);
-        let (mark, place, row) = self
-            .decode()
-            .ok_or_else(|| invalid("this is not a cursor; begin without one, or pass on the text of one unchanged"))?;
-        let range = plan.ranges.get(place);
-        let holds = |range: &KeyRange| matches!(range, KeyRange::Partition { rows, .. } if rows.contains(&row));
-        if mark != fingerprint(plan) || !range.is_some_and(holds) {
-            return Err(invalid("the cursor is of another query; use it with the path and values that gave it"));
-        }
-        Ok((place, row))
     }
 
     fn decode(&self) -> Option<(u64, usize, String)> {
@@ -108,18 +97,81 @@ pub struct PathPage<T> {
     pub cursor: Option<Cursor>,
 }
 
-/// Of what the query asks for: the entity, the path, and its ranges.
-fn fingerprint(plan: &ReadPlan) -> u64 {
-    // Not its version: a program of another one goes on with the same query.
-    let kind = plan.row_type();
-    let kind = kind.rsplit_once('@').map_or(kind, |(kind, _)| kind);
-    let path = [plan.table(), plan.schema.entity_type, kind];
-    let mut bytes = Vec::new();
-    for part in path.iter().map(|text| text.as_bytes().to_vec()).chain(plan.ranges.iter().map(mark)) {
-        bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
-        bytes.extend(part);
+/// A query as its cursors know it: what it asks for, as a fingerprint, and its ranges.
+#[derive(Debug)]
+pub(crate) struct Paged {
+    /// Of whom errors tell.
+    entity_type: &'static str,
+    mark: u64,
+    ranges: Vec<KeyRange>,
+}
+
+impl Paged {
+    /// A path: by its entity, the rows that it goes over, and its ranges.
+    pub(crate) fn path(plan: &ReadPlan) -> Self {
+        let kind = kind(plan);
+        Self::new(plan.schema, &[plan.table(), plan.schema.entity_type, kind], plan.ranges.clone())
     }
-    XxHash3_64::oneshot(&bytes)
+
+    /// A scan: the same, and the text of its condition.
+    pub(crate) fn scan(plan: &ReadPlan, condition: &str) -> Self {
+        let texts = [plan.table(), plan.schema.entity_type, kind(plan), "scan", condition];
+        Self::new(plan.schema, &texts, plan.ranges.clone())
+    }
+
+    /// Rows of every type in a range of this entity's table.
+    pub(crate) fn rows(schema: &'static EntitySchema, range: KeyRange) -> Self {
+        Self::new(schema, &[schema.table, "", "rows"], vec![range])
+    }
+
+    fn new(schema: &'static EntitySchema, texts: &[&str], ranges: Vec<KeyRange>) -> Self {
+        let mut bytes = Vec::new();
+        for part in texts.iter().map(|text| text.as_bytes().to_vec()).chain(ranges.iter().map(mark)) {
+            bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            bytes.extend(part);
+        }
+        Self { entity_type: schema.entity_type, mark: XxHash3_64::oneshot(&bytes), ranges }
+    }
+
+    /// The row after which a page of `n` begins, and the place of its range in the query; none without a cursor.
+    ///
+    /// `Invalid` for a page of 0, for a cursor of another query, and for text that is no cursor.
+    pub(crate) fn begin(&self, n: usize, cursor: Option<&Cursor>) -> Result<Option<(usize, RowKey)>> {
+        if n == 0 {
+            return Err(self.invalid("a page of 0 entities would look like the end; ask for at least 1"));
+        }
+        cursor.map(|cursor| self.position(cursor)).transpose()
+    }
+
+    fn position(&self, cursor: &Cursor) -> Result<(usize, RowKey)> {
+        let (mark, place, text) = cursor.decode().ok_or_else(|| {
+            self.invalid("this is not a cursor; begin without one, or pass on the text of one unchanged")
+        })?;
+        let key = self.ranges.get(place).and_then(|range| key_in(range, &text));
+        match key.filter(|_| mark == self.mark) {
+            Some(key) => Ok((place, key)),
+            None => Err(self.invalid("the cursor is of another query; use it with the query and values that gave it")),
+        }
+    }
+
+    fn invalid(&self, detail: &'static str) -> Error {
+        Error::new(ErrorKind::Invalid, detail).of(self.entity_type)
+    }
+}
+
+/// What a cursor says of a row, as its key; none where that lies outside.
+fn key_in(range: &KeyRange, text: &str) -> Option<RowKey> {
+    let (partition, row) = match range {
+        KeyRange::Partition { partition, .. } => (partition.as_str(), text),
+        KeyRange::Table { .. } => text.split_once('\0')?,
+    };
+    Some(RowKey::new(partition, row)).filter(|key| range.contains(key))
+}
+
+/// What the rows say that they are. Not in which version: a program of another one goes on with the same query.
+fn kind(plan: &ReadPlan) -> &'static str {
+    let kind = plan.row_type();
+    kind.rsplit_once('@').map_or(kind, |(kind, _)| kind)
 }
 
 /// Of one range: the same whether its entities may be several rows or not.

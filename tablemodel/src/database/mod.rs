@@ -21,6 +21,7 @@ mod holders;
 mod leases;
 mod links;
 mod lists;
+mod lookup;
 mod migrate;
 mod older;
 mod open;
@@ -255,27 +256,6 @@ impl Database {
             Some(rows) if schema.had_blobs() => Box::pin(self.completed(schema, rows)).await.map(Some),
             rows => Ok(rows),
         }
-    }
-
-    /// The entity whose primary row has this key: of which an error, a list or a report told. None where there is none of this type.
-    /// One point read, or one range read of an entity that may be several rows.
-    ///
-    /// ```
-    /// # use tablemodel::{prelude::*, testing::example::*};
-    /// # run(|db| async move {
-    /// db.insert(&employee(223)).await?;
-    /// let found = Employee::find().department("Sales").id(223).one(&db).await?.unwrap();
-    /// let again = db.get::<Employee>(found.key()).await?.unwrap();
-    /// assert_eq!(*again, *found);
-    /// # Ok(())
-    /// # });
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As those of any [path](crate::Path).
-    pub async fn get<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {
-        self.read_primary(key).await
     }
 
     /// As [`Database::primary_rows`], of an entity that may have moved while the store kept the read waiting.

@@ -8,6 +8,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{KeyRange, RowRange, key::compare};
 
 use crate::{
+    cursor::{Cursor, PathPage},
     database::Database,
     entity::{TableEntity, TableModel},
     error::{Error, Result},
@@ -61,17 +62,29 @@ impl<M: TableModel> ModelRows<M> {
     ///
     /// # Errors
     ///
-    /// `Invalid` or `KeyTooLong` for a value that is no part of a key; those of [every terminal](crate::Path#errors).
+    /// `Invalid` or `KeyTooLong` for a value that is no part of a key; `Unsupported` for a row of a type that the model does not list, where it
+    /// has no variant for such; those of [every terminal](crate::Path#errors).
     pub fn all(self, db: &Database) -> Running<Vec<M>> {
+        self.first(usize::MAX, db)
+    }
+
+    /// The first `n` entities in the range, in key order. Cost: as [`ModelRows::all`], until they are found.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let two = Company::rows(Employee::in_partition("Sales")).first(2, &db).await?;
+    /// assert!(matches!(&two[..], [Company::Employee(first), Company::Employee(_)] if first.id == 1));
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ModelRows::all`].
+    pub fn first(self, n: usize, db: &Database) -> Running<Vec<M>> {
         let db = db.clone();
-        Box::pin(async move {
-            let mut running = self.run(&db).await?;
-            let mut found = Vec::new();
-            while let Some(mut page) = running.next_page().await? {
-                found.append(&mut page);
-            }
-            Ok(found)
-        })
+        Box::pin(async move { self.run(&db).await?.collect(n).await })
     }
 
     /// The entities in the range one by one, in key order; memory holds one page. Cost: as [`ModelRows::all`].
@@ -89,6 +102,53 @@ impl<M: TableModel> ModelRows<M> {
             })
         });
         pages.try_flatten().try_flatten().boxed()
+    }
+
+    /// At most `n` entities, from the start or from where an earlier page of the same rows stopped: of the same table, partition and range,
+    /// whichever entity they are asked by. Cost: as [`ModelRows::first`]; behind a page that is full, derived rows are read up to the next
+    /// entity, or to the end.
+    ///
+    /// A cursor may name a row of any type. It survives deletes (also of what it stopped at) and restarts.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let rows = || Company::rows(Employee::in_partition("Sales"));
+    /// let first = rows().page(2, None, &db).await?;
+    /// assert_eq!(first.items.len(), 2);
+    /// let rest = rows().page(2, first.cursor.as_ref(), &db).await?;
+    /// assert_eq!((rest.items.len(), rest.cursor), (1, None));
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a cursor of another query, text that is no cursor, and pages of 0; those of [`ModelRows::all`].
+    pub fn page(self, n: usize, cursor: Option<&Cursor>, db: &Database) -> Running<PathPage<M>> {
+        let (db, cursor) = (db.clone(), cursor.cloned());
+        Box::pin(async move { self.run(&db).await?.page(n, cursor.as_ref()).await })
+    }
+
+    /// The number of entities in the range, rows of unknown types among them. Cost: one request per 1,000 rows, derived rows too; without
+    /// properties, unless an entity of the table takes rows of other programs over (`adopt`).
+    ///
+    /// Entities are not read: one that cannot be read counts as well.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// assert_eq!(Company::rows(Employee::in_partition("Sales")).count(&db).await?, 3);
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ModelRows::all`], but for what only reading an entity tells.
+    pub fn count(self, db: &Database) -> Running<u64> {
+        let db = db.clone();
+        Box::pin(async move { self.run(&db).await?.count().await })
     }
 
     async fn run(self, db: &Database) -> Result<RunningRows<M>> {

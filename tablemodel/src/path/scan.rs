@@ -8,6 +8,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{Filter, KeyRange, Value};
 
 use crate::{
+    cursor::{Cursor, Paged, PathPage},
     database::Database,
     entity::TableEntity,
     error::{Error, Result},
@@ -94,7 +95,7 @@ impl<E: TableEntity> Scan<E> {
         self.first(usize::MAX, db)
     }
 
-    /// The first `n` entities that match. Cost: as [`Scan::all`], until they are found.
+    /// The first `n` entities that match, in key order. Cost: as [`Scan::all`], until they are found.
     ///
     /// # Errors
     ///
@@ -105,7 +106,7 @@ impl<E: TableEntity> Scan<E> {
             let mut running = self.run(&db).await?;
             let mut found = Vec::new();
             while found.len() < n {
-                let Some(entity) = running.next().await? else { break };
+                let Some(entity) = running.next(n - found.len()).await? else { break };
                 found.push(entity);
             }
             Ok(found)
@@ -122,10 +123,57 @@ impl<E: TableEntity> Scan<E> {
         let running = stream::once(async move { self.run(&db).await });
         let one_by_one = running.map_ok(|running| {
             stream::try_unfold(running, |mut running| async move {
-                Ok::<_, Error>(running.next().await?.map(|entity| (entity, running)))
+                Ok::<_, Error>(running.next(usize::MAX).await?.map(|entity| (entity, running)))
             })
         });
         one_by_one.try_flatten().boxed()
+    }
+
+    /// At most `n` entities that match, from the start or from where an earlier page of the same scan stopped. Cost: as [`Scan::first`].
+    ///
+    /// A cursor says that rows follow: where a condition holds of none of them, the last page is empty. It survives deletes (also of the
+    /// entity it stopped at) and restarts.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// let scan = || Employee::scan_table().matching(Employee::NAME.ne("Name1"));
+    /// let first = scan().page(1, None, &db).await?;
+    /// assert_eq!(first.items[0].id, 2);
+    /// let rest = scan().page(9, first.cursor.as_ref(), &db).await?;
+    /// assert_eq!((rest.items.len(), rest.cursor), (1, None));
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a cursor of another query (a scan of something else, or with other conditions or in another order), text that is no
+    /// cursor, and pages of 0; those of [`Scan::all`].
+    pub fn page(self, n: usize, cursor: Option<&Cursor>, db: &Database) -> Running<PathPage<Stored<E>>> {
+        let (db, cursor) = (db.clone(), cursor.cloned());
+        Box::pin(async move { self.run(&db).await?.page(n, cursor.as_ref()).await })
+    }
+
+    /// The number of entities that match. Cost: one request per 1,000 rows read; without a condition their properties do not travel.
+    ///
+    /// Without a condition rows are not looked into, and one that cannot be read counts as well.
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::example::*};
+    /// # run(|db| async move {
+    /// assert_eq!(Employee::scan_table().count(&db).await?, 3);
+    /// assert_eq!(Employee::scan_partition("Sales").matching(Employee::AGE.gt(30)).count(&db).await?, 0);
+    /// # Ok(())
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Scan::all`].
+    pub fn count(self, db: &Database) -> Running<u64> {
+        let db = db.clone();
+        Box::pin(async move { self.run(&db).await?.count::<E>().await })
     }
 
     async fn run(self, db: &Database) -> Result<RunningScan> {
@@ -151,14 +199,55 @@ struct RunningScan {
 }
 
 impl RunningScan {
-    /// The next entity that matches.
-    async fn next<E: TableEntity>(&mut self) -> Result<Option<Stored<E>>> {
-        while let Some(row) = self.rows.next(usize::MAX).await? {
-            if self.test.as_ref().map_or(Ok(true), |test| matches(E::SCHEMA, &row, test))? {
+    /// The next entity that matches; `wanted` are asked for at once where a page has to be read.
+    async fn next<E: TableEntity>(&mut self, wanted: usize) -> Result<Option<Stored<E>>> {
+        // Of how many rows a condition holds is not known before they are read.
+        let wanted = if self.test.is_some() { usize::MAX } else { wanted };
+        while let Some(row) = self.rows.next(wanted).await? {
+            if self.takes::<E>(&row)? {
                 return Stored::read(row).map(Some);
             }
         }
         Ok(None)
+    }
+
+    async fn page<E: TableEntity>(mut self, n: usize, cursor: Option<&Cursor>) -> Result<PathPage<Stored<E>>> {
+        let query = Paged::scan(self.rows.plan(), &self.test.as_ref().map(text).unwrap_or_default());
+        if let Some((place, key)) = query.begin(n, cursor)? {
+            self.rows.resume_after(place, &key);
+        }
+        self.rows.look_ahead();
+        let mut items: Vec<Stored<E>> = Vec::new();
+        while items.len() < n {
+            match self.next(n - items.len()).await? {
+                Some(entity) => items.push(entity),
+                None => return Ok(PathPage { items, cursor: None }),
+            }
+        }
+        let goes_on = self.rows.has_more().await?;
+        let cursor = items.last().filter(|_| goes_on).map(|last| Cursor::after(&query, last.key()));
+        Ok(PathPage { items, cursor })
+    }
+
+    async fn count<E: TableEntity>(mut self) -> Result<u64> {
+        if self.test.is_none() {
+            self.rows.keys_only();
+        }
+        let mut count = 0;
+        loop {
+            let rows = self.rows.some(usize::MAX).await?;
+            if rows.is_empty() {
+                return Ok(count);
+            }
+            for row in &rows {
+                count += u64::from(self.takes::<E>(row)?);
+            }
+        }
+    }
+
+    /// Whether the condition holds of the entity.
+    fn takes<E: TableEntity>(&self, row: &Group) -> Result<bool> {
+        self.test.as_ref().map_or(Ok(true), |test| matches(E::SCHEMA, row, test))
     }
 }
 
@@ -176,6 +265,19 @@ fn check(schema: &'static EntitySchema, test: &Test) -> Result<()> {
 fn matches(schema: &'static EntitySchema, rows: &Group, test: &Test) -> Result<bool> {
     let fields = image::Stored::of(schema, rows)?;
     Ok(holds(&|property| fields.get(property), test))
+}
+
+/// The condition as text that none of another meaning has, for cursors: values in it can be stored.
+fn text(test: &Test) -> String {
+    match test {
+        Test::Compare { property, comparison, value, .. } => {
+            let value = value.as_ref().ok().and_then(Option::as_ref).map_or_else(|| "null".to_owned(), literal);
+            format!("{property} {} {value}", comparison.word())
+        }
+        Test::And(a, b) => format!("{} and {}", text(a), text(b)),
+        Test::Or(a, b) => format!("({} or {})", text(a), text(b)),
+        Test::Not(inner) => format!("not ({})", text(inner)),
+    }
 }
 
 /// The condition as OData text, for `explain`.

@@ -69,7 +69,7 @@ pub(crate) fn entity_row(key: &str) -> &str {
 
 /// All rows of the entity at `row`, and of no other.
 pub(crate) fn rows_of(row: &str) -> RowRange {
-    RowRange { lower: Bound::Included(row.to_owned()), upper: Bound::Excluded(format!("{row}{BEYOND}")) }
+    RowRange { lower: Bound::Included(row.to_owned()), upper: Bound::Excluded(end_of(row)) }
 }
 
 /// The range with the parts of the entities whose heads lie in it.
@@ -79,7 +79,7 @@ pub(crate) fn with_parts(range: RowRange) -> RowRange {
         other => other,
     };
     let upper = match range.upper {
-        Bound::Included(row) => Bound::Excluded(format!("{row}{BEYOND}")),
+        Bound::Included(row) => Bound::Excluded(end_of(&row)),
         other => other,
     };
     RowRange { lower, upper }
@@ -99,9 +99,14 @@ pub(crate) fn without_parts(range: &RowRange) -> RowRange {
     RowRange { lower, upper }
 }
 
+/// Behind the entity at `row` and its parts: no row stands there.
+pub(crate) fn end_of(row: &str) -> String {
+    format!("{row}{BEYOND}")
+}
+
 /// After the entity at `row` and its parts.
 pub(crate) fn after(row: &str) -> Bound<String> {
-    Bound::Excluded(format!("{row}{BEYOND}"))
+    Bound::Excluded(end_of(row))
 }
 
 /// In key order, each head before its parts, also where several partitions are merged.

@@ -45,6 +45,11 @@ impl Assembly {
         None
     }
 
+    /// The head of the group that may go on.
+    pub(crate) fn open(&self) -> Option<&Row> {
+        self.open.as_ref().map(|open| &open.head)
+    }
+
     /// The last group.
     pub(crate) fn finish(&mut self) -> Option<Group> {
         self.open.take()
@@ -93,9 +98,9 @@ impl Groups {
         self.ahead = 1;
     }
 
-    /// Only entities after this row key of the range at `place`.
-    pub(crate) fn resume_after(&mut self, place: usize, row: &str) {
-        self.rows.resume_after(place, row);
+    /// Only entities after the one at this key, of the range at `place`.
+    pub(crate) fn resume_after(&mut self, place: usize, key: &RowKey) {
+        self.rows.resume_after(place, key);
     }
 
     /// The next group; `wanted` are asked for at once where a page has to be read.

@@ -20,11 +20,11 @@ use tablemodel_store::{Row, RowKey};
 pub(crate) use self::{
     groups::{Assembly, Groups},
     model::RunningRows,
-    one::{many, one},
+    one::{at_keys, many, one},
     rows::Rows,
 };
 use crate::{
-    cursor::{Cursor, PathPage},
+    cursor::{Cursor, Paged, PathPage},
     database::{Database, Registered},
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
@@ -120,14 +120,9 @@ impl Reader {
 
     /// One page of results.
     pub(crate) async fn page<F: Found>(mut self, n: usize, cursor: Option<&Cursor>) -> Result<PathPage<F>> {
-        let plan = self.rows.plan().clone();
-        if n == 0 {
-            let detail = "a page of 0 entities would look like the end; ask for at least 1";
-            return Err(Error::new(ErrorKind::Invalid, detail).of(plan.schema.entity_type));
-        }
-        if let Some(cursor) = cursor {
-            let (place, row) = cursor.position(&plan)?;
-            self.rows.resume_after(place, &row);
+        let query = Paged::path(self.rows.plan());
+        if let Some((place, key)) = query.begin(n, cursor)? {
+            self.rows.resume_after(place, &key);
         }
         self.rows.look_ahead();
         let mut items = Vec::new();
@@ -141,7 +136,7 @@ impl Reader {
             resolve_all(&self.db, self.index, self.verified, rows, &mut items).await?;
         }
         let cursor = match last {
-            Some(key) if self.rows.has_more().await? => Some(Cursor::after(&plan, &key)),
+            Some(key) if self.rows.has_more().await? => Some(Cursor::after(&query, &key)),
             _ => None,
         };
         Ok(PathPage { items, cursor })

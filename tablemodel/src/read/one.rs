@@ -1,4 +1,4 @@
-//! One result at a full key: read without a plan where the key names one row.
+//! One result at a full key, read without a plan where the key names one row; and many of them at a time.
 //!
 //! A store that shows its rows is asked where the future is polled, and then nothing is awaited. Ranges, filters and
 //! merging are the reader's.
@@ -16,6 +16,7 @@ use tablemodel_store::{Row, RowKey, Shown};
 use super::{CONCURRENT_READS, Reader, columns::InRow, fields::OfShown};
 use crate::{
     database::{Database, Registered},
+    entity::TableEntity,
     error::{Error, Result},
     path::{
         Running,
@@ -26,6 +27,7 @@ use crate::{
     plan::{change::is_primary, group::Group, image},
     rooms,
     schema::EntitySchema,
+    stored::Stored,
 };
 
 /// A read at a full key, on its way. Polled after its end it would read again.
@@ -48,7 +50,20 @@ pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Re
         Some(_) => Ok(()),
         None => query.plan().map(drop),
     })?;
-    let reads = queries.into_iter().map(|query| one::<F>(db, query));
+    in_order(queries.into_iter().map(|query| one::<F>(db, query))).await
+}
+
+/// The entities whose primary rows have these keys, in their order.
+pub(crate) async fn at_keys<E: TableEntity>(db: &Database, keys: Vec<RowKey>) -> Result<Vec<Option<Stored<E>>>> {
+    in_order(keys.into_iter().map(|key| at_key::<E>(db.clone(), key))).await
+}
+
+fn at_key<E: TableEntity>(db: Database, key: RowKey) -> Running<Option<Stored<E>>> {
+    Box::pin(async move { db.read_primary(&key).await })
+}
+
+/// What the reads give, so many at a time.
+async fn in_order<T>(reads: impl Iterator<Item = Running<T>>) -> Result<Vec<T>> {
     stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await
 }
 

@@ -77,19 +77,16 @@ impl Rows {
         self.queries().for_each(|query| query.select = Some(select.clone()));
     }
 
-    /// Only rows after this row key of the range at `place`. Of two ranges that hold one row key, the earlier one gave
-    /// its row first: a later one still has it to give.
-    pub(crate) fn resume_after(&mut self, place: usize, row: &str) {
+    /// Only rows after this one of the range at `place`. Of two ranges that hold one row key, the earlier one gave its row
+    /// first: a later one still has it to give.
+    pub(crate) fn resume_after(&mut self, place: usize, key: &RowKey) {
         self.point = None; // the row was the one
         let may_have_parts = self.plan.is_cut() && self.plan.schema.has_parts();
-        self.queries().enumerate().for_each(|(at, query)| {
-            if let KeyRange::Partition { rows, .. } = &mut query.range {
-                rows.lower = match at <= place {
-                    true if may_have_parts => part::after(row),
-                    true => Bound::Excluded(row.to_owned()),
-                    false => Bound::Included(row.to_owned()),
-                };
-            }
+        let end = if may_have_parts { part::end_of(&key.row) } else { key.row.clone() };
+        self.queries().enumerate().for_each(|(at, query)| match &mut query.range {
+            KeyRange::Partition { rows, .. } if at <= place => rows.lower = Bound::Excluded(end.clone()),
+            KeyRange::Partition { rows, .. } => rows.lower = Bound::Included(key.row.clone()),
+            KeyRange::Table { after, .. } => *after = Some(RowKey::new(&*key.partition, &*end)),
         });
     }
 
@@ -215,7 +212,7 @@ impl Rows {
 
 /// How many rows are to be read for each that is kept, by a page of so many for which it was `before`: many more where none was kept, but not
 /// all at once, since one such row is nothing unusual.
-fn each_of(read: usize, kept: usize, before: usize) -> usize {
+pub(super) fn each_of(read: usize, kept: usize, before: usize) -> usize {
     const MANY: usize = 32;
     match (read, kept) {
         (0, _) => before,

@@ -363,8 +363,16 @@ fn futures_and_streams_are_send_and_static() {
         travels(Note::scan_table().all(db));
         travels(Note::scan_partition(owner.as_str()).first(1, db));
         travels(Note::scan_table().stream(db));
-        travels(Notes::rows(Note::in_partition(owner.as_str())).all(db));
-        travels(Notes::rows(Note::in_partition(owner.as_str())).stream(db));
+        travels(Note::scan_table().page(1, None, db));
+        travels(Note::scan_table().count(db));
+        let rows = || Notes::rows(Note::in_partition(owner.as_str()));
+        travels(rows().all(db));
+        travels(rows().first(1, db));
+        travels(rows().page(1, None, db));
+        travels(rows().count(db));
+        travels(rows().stream(db));
+        travels(db.get_many::<Thing>([]));
+        travels(db.find_many([path().name("n").id(1)]));
         travels(|seen: &Seen<Note>| drop::<tablemodel::Running<Stored<Note>>>(seen.load(&db_of())));
         travels(async {
             let db = db_of();

@@ -123,6 +123,17 @@ async fn counted<M: TableModel>(db: &TestDatabase) -> (Arc<Around<Counting>>, Da
 }
 
 #[tokio::test]
+async fn entities_are_looked_up_by_their_keys_sixteen_at_a_time_and_come_in_order() {
+    let db = filled(Consistency::Azure).await;
+    let (store, program) = counted::<Users>(&db).await;
+    let ids: Vec<_> = (0..USERS).rev().step_by(3).collect();
+    let keys = ids.iter().map(|id| RowKey::new(format!("{id:06}"), "user"));
+    let found = program.get_many::<User>(keys).await.unwrap();
+    assert_eq!(found.iter().flatten().map(|user| user.id).collect::<Vec<_>>(), ids);
+    assert_eq!(store.reads.take(), 16);
+}
+
+#[tokio::test]
 async fn a_walk_looks_at_rows_of_many_partitions_at_a_time_and_tells_them_in_order() {
     for mode in MODES {
         let db = filled(mode).await;

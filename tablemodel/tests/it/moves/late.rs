@@ -22,11 +22,14 @@ async fn call(db: &Database, number: usize) -> tablemodel::Result<()> {
         3 => db.get::<first::Flight>(&RowKey::new("C0", "f_00004")).await.map(drop),
         4 => db.update(at, |flight| Ok(flight.seats += 1)).await.map(drop),
         5 => db.patch(at, first::Flight::SEATS.set(1)).await,
+        6 => db.get_many::<first::Flight>([RowKey::new("C0", "f_00004")]).await.map(drop),
+        7 => first::Model::rows(first::Flight::in_partition("C0")).count(db).await.map(drop),
+        8 => first::Flight::scan_table().count(db).await.map(drop),
         _ => at.one(db).await.map(drop),
     }
 }
 
-const CALLS: usize = 7;
+const CALLS: usize = 10;
 /// More than are shown at a time.
 const FLIGHTS: u32 = 600;
 
@@ -76,7 +79,7 @@ async fn who_waits_long_for_a_read_of_what_moves_reads_all_of_it_or_is_told() {
     next::<first::Model>(&whole).await.migrations().apply().await.expect("applied");
     whole.clock().advance(Duration::from_secs(130));
     let mut told = 0;
-    for kind in 0..5 {
+    for kind in 0..8 {
         for call in 0.. {
             let store = whole.fork().expect("in memory");
             let (new, clock) = (next::<second::Model>(&store).await, store.clock().clone());
@@ -90,7 +93,13 @@ async fn who_waits_long_for_a_read_of_what_moves_reads_all_of_it_or_is_told() {
                 0 => first::Flight::sorted().carrier("C0").all(db).await.map(|all| all.len()),
                 1 => first::Flight::scan_partition("C0").all(db).await.map(|all| all.len()),
                 2 => first::Model::rows(first::Flight::in_partition("C0")).all(db).await.map(|all| all.len()),
-                3 => {
+                3 => first::Model::rows(first::Flight::in_partition("C0")).count(db).await.map(|count| count as usize),
+                4 => first::Flight::scan_partition("C0").count(db).await.map(|count| count as usize),
+                5 => {
+                    let keys = (0..9).map(|number| RowKey::new("C0", format!("f_{number:05}")));
+                    db.get_many::<first::Flight>(keys).await.map(|found| found.iter().flatten().count())
+                }
+                6 => {
                     let one = first::Flight::sorted().carrier("C0").origin(ORIGINS[4 % 3]).number(4).one(db).await;
                     one.map(|one| 9 * usize::from(one.is_some()))
                 }

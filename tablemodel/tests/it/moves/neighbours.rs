@@ -44,6 +44,9 @@ async fn rows_of_the_form_in_another_table_are_left_out() {
         let gates = First::rows(Gate::in_partition("OSL")).all(&db).await.expect("read beside shadows");
         assert_eq!(gates, [First::Gate(gate.clone())], "{mode:?}");
         assert_eq!(First::rows(Crew::in_partition("C0")).all(&db).await.expect("read").len(), 5, "{mode:?}");
+        assert_eq!(First::rows(Gate::in_partition("OSL")).count(&db).await.expect("counted"), 1, "{mode:?}");
+        let one = First::rows(Gate::in_partition("OSL")).page(1, None, &db).await.expect("read beside shadows");
+        assert_eq!((one.items, one.cursor), (gates, None), "{mode:?}");
 
         drop(db);
         store.clock().advance(std::time::Duration::from_secs(130));
@@ -54,6 +57,8 @@ async fn rows_of_the_form_in_another_table_are_left_out() {
             }
             let crews = Second::rows(Crew::in_partition("C0")).all(&new).await.expect("read beside flights of old");
             assert_eq!(crews, [Second::Crew(crew.clone())], "{mode:?}");
+            let one = Second::rows(Crew::in_partition("C0")).page(1, None, &new).await.expect("read");
+            assert_eq!((one.items, one.cursor), (crews, None), "{mode:?}");
             assert_eq!(Second::rows(Gate::in_partition("OSL")).all(&new).await.expect("read").len(), 3, "{mode:?}");
         }
     }

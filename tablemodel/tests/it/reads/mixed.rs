@@ -13,24 +13,24 @@ use super::fixture::{Paging, plain};
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Company", entity_type = "Employee", partition = "{department}", row = "empid_{id:06}", allow_scan)]
 #[table(index(by_name, row = "name_{name}_{id:06}"))]
-struct Employee {
+pub(super) struct Employee {
     department: String,
     id: u32,
-    name: String,
+    pub(super) name: String,
 }
 
 /// Between two employees lie their reviews.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Company", entity_type = "EmployeeReview", version = 10)]
 #[table(partition = "{department}", row = "empid_{id:06}_{year:04}", allow_scan)]
-struct Review {
+pub(super) struct Review {
     department: String,
     id: u32,
-    year: u16,
+    pub(super) year: u16,
 }
 
 #[derive(Debug, PartialEq, TableModel)]
-enum Company {
+pub(super) enum Company {
     Employee(Employee),
     Review(Review),
     #[table(other)]
@@ -38,12 +38,12 @@ enum Company {
 }
 
 #[derive(Debug, TableModel)]
-enum Closed {
+pub(super) enum Closed {
     Employee(Employee),
     Review(Review),
 }
 
-fn employee(id: u32) -> Employee {
+pub(super) fn employee(id: u32) -> Employee {
     Employee { department: "Sales".into(), id, name: format!("n{id}") }
 }
 
@@ -58,7 +58,7 @@ async fn plant(db: &TestDatabase, row: &str, entity_type: Option<&str>) {
 }
 
 /// Three employees, two reviews of each, and rows of others at keys within theirs.
-async fn company() -> TestDatabase {
+pub(super) async fn company() -> TestDatabase {
     let db = TestDatabase::new::<Company>().await.unwrap();
     for id in [1, 2, 3] {
         db.insert(&employee(id)).await.unwrap();

@@ -10,7 +10,10 @@ use tablemodel::{
     testing::TestDatabase,
 };
 
-use super::fixture::{PAGINGS, plain, run, text, utf16};
+use super::{
+    fixture::{PAGINGS, plain, run, text, utf16},
+    scan_pages::walk,
+};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Things", partition = "{owner}", row = "{name}!{id:06}", allow_scan)]
@@ -158,6 +161,12 @@ async fn check(things: Vec<Thing>, tests: Vec<Test>) {
         assert_eq!(told(&plain(streamed)), told(&expected));
         let first = plain(scan(Thing::scan_table()).first(2, &db).await.unwrap());
         assert_eq!(told(&first), told(&expected[..expected.len().min(2)]));
+        let count = scan(Thing::scan_table()).count(&db).await.unwrap();
+        assert_eq!(count, expected.len() as u64, "{tests:?}");
+        for n in [1, 3] {
+            let walked = walk(&db, || scan(Thing::scan_table()), n).await;
+            assert_eq!(told(&plain(walked)), told(&expected), "pages of {n}, {tests:?}");
+        }
         for owner in ["a", "b"] {
             let own: Vec<_> = expected.iter().filter(|thing| thing.owner == owner).cloned().collect();
             let found = plain(scan(Thing::scan_partition(owner)).all(&db).await.unwrap());

@@ -1,7 +1,7 @@
 //! Every kind of read shows a row of an older version as the program's own.
 
 use futures_util::TryStreamExt;
-use tablemodel::{Consistency, ErrorKind, prelude::*};
+use tablemodel::{Consistency, ErrorKind, RowKey, prelude::*};
 
 use super::{
     MODES, Programs,
@@ -40,6 +40,9 @@ async fn a_point_query_a_range_a_stream_and_pages_show_the_new_type() {
         let many = sales().get_many([2_u32, 9, 1], &db).await;
         let many: Vec<_> = many.unwrap().into_iter().map(|found| found.map(Stored::into_inner)).collect();
         assert_eq!(many, [Some(expected()[1].clone()), None, Some(expected()[0].clone())]);
+        let keys = [2, 9, 1].map(|id| RowKey::new("Sales", format!("empid_{id:06}")));
+        let looked_up = db.get_many::<v3::Employee>(keys).await.unwrap();
+        assert_eq!(looked_up.into_iter().map(|found| found.map(Stored::into_inner)).collect::<Vec<_>>(), many);
         let page = sales().page(2, None, &db).await.unwrap();
         let rest = sales().page(9, page.cursor.as_ref(), &db).await.unwrap();
         assert_eq!(values(page.items.into_iter().chain(rest.items).collect()), expected());
@@ -53,6 +56,10 @@ async fn a_scan_tests_what_the_upgrade_makes_of_a_row() {
     let scan = |town: &str| v3::Employee::scan_partition("Sales").matching(v3::Employee::TOWN.eq(town.to_owned()));
     assert_eq!(values(scan("Bonn").all(&db).await.unwrap()), expected()); // version 1 has no such property
     assert_eq!(values(scan("Rome").all(&db).await.unwrap()), []);
+    assert_eq!((scan("Bonn").count(&db).await.unwrap(), scan("Rome").count(&db).await.unwrap()), (3, 0));
+    let page = scan("Bonn").page(2, None, &db).await.unwrap();
+    let rest = scan("Bonn").page(2, page.cursor.as_ref(), &db).await.unwrap();
+    assert_eq!(values(page.items.into_iter().chain(rest.items).collect()), expected());
     let older = v3::Employee::scan_partition("Sales").matching(v3::Employee::YEARS.gt(40));
     assert_eq!(values(older.all(&db).await.unwrap()), []);
 }
@@ -69,6 +76,11 @@ async fn mixed_rows_of_a_model_show_the_new_type() {
         })
         .collect();
     assert_eq!(employees, expected());
+    let of = || v3::Model::rows(v3::Employee::in_partition("Sales")).row_starts_with("empid_");
+    assert_eq!(of().count(&db).await.unwrap(), 3);
+    let page = of().page(2, None, &db).await.unwrap();
+    let rest = of().page(2, page.cursor.as_ref(), &db).await.unwrap();
+    assert_eq!((page.items.len(), rest.items.len(), rest.cursor), (2, 1, None));
 }
 
 /// Rows of an index that the version of the row knew: those of version 2 keep nothing that version 3 asks for.
