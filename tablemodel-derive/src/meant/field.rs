@@ -141,6 +141,20 @@ impl Field {
         stored_names(self.kind, &self.property)
     }
 
+    /// What the field is, as messages say it, if it is not one plain property.
+    pub(crate) fn special_form(&self) -> Option<&'static str> {
+        Some(match self.kind {
+            Kind::Plain if self.chunked.is_some() => "chunked",
+            Kind::Plain => return None,
+            Kind::Json => "stored as JSON",
+            Kind::Blob(_) => "a blob",
+            Kind::Group => "a group of properties",
+            Kind::Array => "an array of properties",
+            Kind::Skipped => "not stored",
+            Kind::Copy => "a copy of another entity",
+        })
+    }
+
     /// Whether the field has a handle.
     pub(crate) fn has_handle(&self) -> bool {
         self.is_property() || matches!(self.kind, Kind::Array | Kind::Blob(_))

@@ -140,8 +140,8 @@ pub(crate) fn resolve(words: &AggregateWords, own: &Ident, fields: &[Rc<Field>],
 /// A field of one plain value.
 fn used(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Field>> {
     let field = look_up(fields, &name.unraw().to_string(), name.span(), errors)?;
-    if field.kind != Kind::Plain {
-        errors.at(name.span(), format!("`{name}` is not one plain property, so no aggregate can use it"));
+    if let Some(what) = field.special_form().filter(|_| field.kind != Kind::Plain) {
+        errors.at(name.span(), format!("`{name}` is {what}, and an aggregate uses plain properties: name one"));
         return None;
     }
     Some(field)

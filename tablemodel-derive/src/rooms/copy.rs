@@ -111,9 +111,9 @@ impl Copy {
         let words = field.copy.clone()?;
         let holder = |(source, holder): &(Ident, Ident)| {
             let found = look_up(fields, &holder.unraw().to_string(), holder.span(), errors)?;
-            if found.kind != Kind::Plain {
-                let message = "is not one stored property, so it cannot stand for a field of a key";
-                errors.at(holder.span(), format!("`{holder}` {message}"));
+            if let Some(what) = found.special_form().filter(|_| found.kind != Kind::Plain) {
+                let message = "and a field of a key has its value from a plain property: name one";
+                errors.at(holder.span(), format!("`{holder}` is {what}, {message}"));
                 return None;
             }
             Some((source.clone(), holder.clone(), found))
