@@ -5,10 +5,7 @@ use proc_macro2::{Delimiter, Ident, Punct, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, LitInt, LitStr, Meta, Path, Token, ext::IdentExt, parse::Parser, punctuated::Punctuated};
 
-use crate::errors::{Errors, unknown};
-
-/// Words of later versions, so that they are not called unknown.
-const LATER: [&str; 4] = ["expires", "latest", "series", "slice"];
+use crate::errors::Errors;
 
 /// One word.
 #[derive(Debug, Clone)]
@@ -43,16 +40,6 @@ fn span_of(path: &Path) -> Span {
     path.segments.first().map_or_else(Span::call_site, |segment| segment.ident.span())
 }
 
-/// Reports a word that is not legal here.
-pub(crate) fn unknown_word(word: &Word, place: &str, legal: &[&str], errors: &mut Errors) {
-    let name = word.name.unraw().to_string();
-    let message = match LATER.contains(&name.as_str()) {
-        true => format!("`{name}` is not supported {place} yet in this version of tablemodel"),
-        false => unknown("word", &name, &format!("words {place}"), legal),
-    };
-    errors.at(word.span(), message);
-}
-
 impl Word {
     /// Where the word stands.
     pub(crate) fn span(&self) -> Span {
@@ -62,6 +49,16 @@ impl Word {
     /// The word's name.
     pub(crate) fn text(&self) -> String {
         self.name.unraw().to_string()
+    }
+
+    /// The word with what follows it, as messages quote it: `json`, `version = ..` or `index(..)`.
+    pub(crate) fn form(&self) -> String {
+        let name = self.text();
+        match self.given {
+            Given::Alone => name,
+            Given::Value(_) => format!("{name} = .."),
+            Given::List(_) => format!("{name}(..)"),
+        }
     }
 
     /// A word that stands alone.
