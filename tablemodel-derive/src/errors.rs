@@ -49,11 +49,36 @@ pub(crate) fn list(words: &[impl AsRef<str>]) -> String {
     words.iter().map(|word| format!("`{}`", word.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
-/// The word that was probably meant: at most a third of its letters away.
+/// `a, b or c`
+pub(crate) fn either(all: &[&str]) -> String {
+    match all.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The word that was probably meant: one that is spelt almost so, or else the only one that shares a part with it.
 pub(crate) fn near<'a>(found: &str, legal: &'a [impl AsRef<str>]) -> Option<&'a str> {
+    spelt_so(found, legal).or_else(|| sharing(found, legal))
+}
+
+/// The word that is nearest by its letters: at most a third of them are others.
+pub(crate) fn spelt_so<'a>(found: &str, legal: &'a [impl AsRef<str>]) -> Option<&'a str> {
     let far = (found.chars().count() / 3).max(1);
     let scored = legal.iter().map(|word| (distance(found, word.as_ref()), word.as_ref()));
     scored.filter(|(distance, _)| *distance <= far).min_by_key(|(distance, _)| *distance).map(|(_, word)| word)
+}
+
+/// `row` of `row_key`, and `append_hotspot` of `hotspot`: one of the two is whole between underscores of the other.
+fn sharing<'a>(found: &str, legal: &'a [impl AsRef<str>]) -> Option<&'a str> {
+    let words = legal.iter().map(|word| -> &'a str { word.as_ref() });
+    let mut shared = words.filter(|word| has_piece(found, word) || has_piece(word, found));
+    shared.next().filter(|_| shared.next().is_none())
+}
+
+fn has_piece(whole: &str, piece: &str) -> bool {
+    whole.split('_').any(|own| own == piece)
 }
 
 /// Edit distance; letters that changed places count once. Case does not count.
@@ -82,7 +107,7 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{distance, near, unknown};
+    use super::{distance, either, near, spelt_so, unknown};
 
     #[test]
     fn a_swap_a_slip_and_a_gap_count_once() {
@@ -97,6 +122,22 @@ mod tests {
     fn only_near_words_are_offered() {
         assert_eq!(near("idd", &["id", "email"]), Some("id"));
         assert_eq!(near("zebra", &["id", "email"]), None);
+    }
+
+    #[test]
+    fn a_word_that_shares_a_part_is_offered_if_it_is_the_only_one() {
+        assert_eq!(near("row_key", &["partition", "row"]), Some("row"));
+        assert_eq!(near("hotspot", &["append_hotspot"]), Some("append_hotspot"));
+        assert_eq!(near("name", &["first_name", "last_name"]), None);
+        assert_eq!(near("employee_id", &["id", "employee"]), None);
+        assert_eq!(spelt_so("row_key", &["partition", "row"]), None);
+    }
+
+    #[test]
+    fn the_last_of_several_stands_behind_an_or() {
+        assert_eq!(either(&["a"]), "a");
+        assert_eq!(either(&["a", "b", "c"]), "a, b or c");
+        assert_eq!(either(&[]), "");
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! | `errors` | all mistakes of one struct, each under its words |
 //!
 //! A derive reads all it can before it reports, reports everything at once, and leaves impls behind that keep other
-//! code from failing too. It never panics. What depends on types is left to the runtime's `check` module, in
+//! code from failing too. A word that it does not take is told the place where it stands, if there is one. It never panics. What depends on types is left to the runtime's `check` module, in
 //! constants that the derive places under the user's words.
 
 mod codec;

@@ -69,9 +69,11 @@ impl Cutter {
     /// Reads `field}` or `field:codec}` and gives what follows.
     fn part<'a>(&mut self, after: &'a str, problems: &mut Vec<String>) -> &'a str {
         self.end_literal();
-        let Some((inside, rest)) = after.split_once('}') else {
-            problems.push(format!("`{{{after}` has no closing `}}`"));
-            return "";
+        let inside = after.split(['{', '}']).next().unwrap_or_default();
+        let rest = after.get(inside.len()..).unwrap_or_default();
+        let Some(rest) = rest.strip_prefix('}') else {
+            problems.push(format!("`{{{inside}` has no closing `}}`"));
+            return rest;
         };
         let (field, word) = match inside.split_once(':') {
             Some((field, word)) => (field, Some(word)),
@@ -87,15 +89,21 @@ impl Cutter {
 
 fn part(field: &str, word: Option<&str>) -> Result<Piece, String> {
     let name = field.strip_prefix("r#").unwrap_or(field);
-    let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_numeric());
-    if name.is_empty() {
+    if name.trim().is_empty() {
         return Err("the field's name is missing".to_owned());
     }
-    if !is_name {
-        return Err(format!("`{field}` is not a field's name; write `{{field}}` or `{{field:codec}}`"));
+    if !is_name(name) {
+        return Err(match field.trim() {
+            bare if bare != field && is_name(bare) => format!("write `{bare}` without spaces"),
+            _ => format!("`{field}` is not a field's name; write `{{field}}` or `{{field:codec}}`"),
+        });
     }
     let codec = word.map_or(Ok(Codec::Plain), Codec::parse)?;
     Ok(Piece::Part { field: name.to_owned(), codec })
+}
+
+fn is_name(name: &str) -> bool {
+    name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_numeric())
 }
 
 fn check_literals(pieces: &[Piece], problems: &mut Vec<String>) {
@@ -153,6 +161,10 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_named() {
         assert_eq!(bad("{id"), "`{id` has no closing `}`");
+        assert_eq!(bad("{id_{name}"), "`{id_` has no closing `}`");
+        assert!(bad("{id_{name:x}").starts_with("`{id_` has no closing `}`; in `{name:x}`: unknown codec `x`"));
+        assert_eq!(bad("{ id :06}"), "in `{ id :06}`: write `id` without spaces");
+        assert_eq!(bad("{ }"), "in `{ }`: the field's name is missing");
         assert_eq!(bad("id}"), "`}` without `{`; for a brace in the key write `}}`");
         assert_eq!(bad("{}"), "in `{}`: the field's name is missing");
         assert_eq!(bad("{a b}"), "in `{a b}`: `a b` is not a field's name; write `{field}` or `{field:codec}`");

@@ -10,7 +10,7 @@ use crate::{
     errors::{Errors, unknown},
     names::{Case, property_fault},
     rooms::{blob::companions, copy::CopyWords},
-    written::{DefaultWord, FieldWords, Slot},
+    written::{DefaultWord, FieldWords, Place, Slot},
 };
 
 /// A resolved field.
@@ -64,11 +64,11 @@ pub(crate) enum Kind {
 }
 
 impl Field {
-    /// Resolves a field whose legal words were read with `legal`.
-    pub(crate) fn resolve(field: &syn::Field, legal: &[&str], case: Case, errors: &mut Errors) -> Option<Self> {
+    /// Resolves a field with the words that are legal `here`.
+    pub(crate) fn resolve(field: &syn::Field, here: &Place, case: Case, errors: &mut Errors) -> Option<Self> {
         let ident = field.ident.clone()?;
         let before = errors.count();
-        let words = FieldWords::read(field, legal, errors);
+        let words = FieldWords::read(field, here, errors);
         let name = ident.unraw().to_string();
         let is_array = is_array(&field.ty);
         refuse_conflicts(&words, is_array, errors);
@@ -81,7 +81,7 @@ impl Field {
         let property = words.rename.get().map_or_else(|| case.apply(&name), syn::LitStr::value);
         let property_span = words.rename.get().map_or(ident.span(), syn::LitStr::span);
         // A projection's fields are stored as its entity says.
-        if legal.contains(&"rename")
+        if here.takes("rename")
             && matches!(kind, Kind::Plain | Kind::Json | Kind::Array | Kind::Blob(_) | Kind::Copy)
             && let Some(fault) = named(kind, &property).iter().find_map(|name| property_fault(name))
         {
@@ -139,6 +139,20 @@ impl Field {
     /// The stored names, as far as they show here.
     pub(crate) fn stored_names(&self) -> Vec<String> {
         stored_names(self.kind, &self.property)
+    }
+
+    /// What the field is, as messages say it, if it is not one plain property.
+    pub(crate) fn special_form(&self) -> Option<&'static str> {
+        Some(match self.kind {
+            Kind::Plain if self.chunked.is_some() => "chunked",
+            Kind::Plain => return None,
+            Kind::Json => "stored as JSON",
+            Kind::Blob(_) => "a blob",
+            Kind::Group => "a group of properties",
+            Kind::Array => "an array of properties",
+            Kind::Skipped => "not stored",
+            Kind::Copy => "a copy of another entity",
+        })
     }
 
     /// Whether the field has a handle.
@@ -315,10 +329,10 @@ pub(crate) fn case_of(rename_all: &Slot<Case>) -> Case {
 /// All fields of a struct.
 pub(crate) fn resolve_all(
     fields: &[syn::Field],
-    legal: &[&str],
+    here: &Place,
     rename_all: &Slot<Case>,
     errors: &mut Errors,
 ) -> Vec<Rc<Field>> {
     let case = case_of(rename_all);
-    fields.iter().filter_map(|field| Field::resolve(field, legal, case, errors)).map(Rc::new).collect()
+    fields.iter().filter_map(|field| Field::resolve(field, here, case, errors)).map(Rc::new).collect()
 }

@@ -108,17 +108,12 @@ fn segment(piece: Piece, fields: &[Rc<Field>], span: Span, errors: &mut Errors) 
         Piece::Literal(text) => Some(Segment::Literal(text)),
         Piece::Part { field, codec } => {
             let field = look_up(fields, &field, span, errors)?;
-            let why = match field.kind {
-                Kind::Plain if field.chunked.is_some() => "chunked",
-                Kind::Plain => return Some(Segment::Part(Part { field, codec })),
-                Kind::Json => "stored as JSON (an index may have a row for `each` element of a list)",
-                Kind::Blob(_) => "a blob",
-                Kind::Group => "a group of properties",
-                Kind::Array => "an array of properties",
-                Kind::Skipped => "not stored",
-                Kind::Copy => "a copy of another entity",
+            let Some(what) = field.special_form() else { return Some(Segment::Part(Part { field, codec })) };
+            let hint = match field.kind {
+                Kind::Json => " (an index may have a row for `each` element of a list)",
+                _ => "",
             };
-            errors.at(span, format!("field `{}` is {why} and cannot stand in a key", field.name));
+            errors.at(span, format!("field `{}` is {what}{hint} and cannot stand in a key", field.name));
             None
         }
     }

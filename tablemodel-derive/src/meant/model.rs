@@ -52,7 +52,7 @@ impl<'a> Model<'a> {
     }
 
     fn list(&mut self, variant: &'a Variant, errors: &mut Errors) {
-        let words = VariantWords::read(variant, &["other"], errors);
+        let words = VariantWords::read(variant, &VariantWords::OF_MODEL, errors);
         let Some(listed) = Listed::resolve(variant, words.other.is_given(), errors) else { return };
         match &self.other {
             _ if !words.other.is_given() => self.entities.push(listed),

@@ -169,9 +169,10 @@ fn check_method(method: Ident, field: &Field, methods: &mut Vec<(Ident, String)>
 }
 
 fn check_functions(entity: &Entity, errors: &mut Errors) {
-    let mut taken: Vec<String> = FUNCTIONS.map(String::from).to_vec();
+    let of_all = FUNCTIONS.map(|name| (name.to_owned(), "a function of every entity".to_owned()));
     let unnamed = entity.fields.iter().filter(|field| field.has_handle() && field.constant.is_none());
-    taken.extend(unnamed.map(|field| field.handle().to_string()));
+    let handles = unnamed.map(|field| (field.handle().to_string(), format!("the handle of field `{}`", field.name)));
+    let mut taken: Vec<(String, String)> = of_all.into_iter().chain(handles).collect();
     check_function(&entity.find, "the primary path", "choose another with `find = \"..\"`", &mut taken, errors);
     for index in &entity.indexes {
         let what = format!("{} `{}`", if index.is_list { "list" } else { "index" }, index.name);
@@ -192,11 +193,16 @@ fn check_constants(entity: &Entity, errors: &mut Errors) {
     }
 }
 
-fn check_function(name: &Ident, what: &str, remedy: &str, taken: &mut Vec<String>, errors: &mut Errors) {
-    let text = name.unraw().to_string();
-    if taken.contains(&text) {
-        let span: Span = name.span();
-        errors.at(span, format!("{what} would be reached by `{text}()`, which is taken: {remedy}"));
+/// `taken`: each name that something is reached by, and what that is.
+fn check_function(name: &Ident, what: &str, remedy: &str, taken: &mut Vec<(String, String)>, errors: &mut Errors) {
+    let (text, span): (String, Span) = (name.unraw().to_string(), name.span());
+    match taken.iter().find(|(earlier, _)| *earlier == text) {
+        Some((_, owner)) if owner == what => errors.at(span, format!("{what} is declared twice: {remedy} for one")),
+        Some((_, owner)) => {
+            let message = format!("{what} would be reached by `{text}()`, which is taken by {owner}");
+            errors.at(span, format!("{message}: {remedy}"));
+        }
+        None => {}
     }
-    taken.push(text);
+    taken.push((text, what.to_owned()));
 }

@@ -41,11 +41,12 @@ pub(crate) enum Kind<'a> {
 impl<'a> Value<'a> {
     /// Resolves what was written.
     pub(crate) fn resolve(input: &'a Input, errors: &mut Errors) -> Self {
-        let legal: &[&str] = match input.shape {
+        let here = match input.shape {
             Container::Newtype(_) => &ContainerWords::OF_NEWTYPE,
-            Container::Named(_) | Container::Enum(_) | Container::Other(_) => &ContainerWords::OF_VALUE,
+            Container::Enum(_) => &ContainerWords::OF_NAMES,
+            Container::Named(_) | Container::Other(_) => &ContainerWords::OF_GROUP,
         };
-        let words = ContainerWords::read(&input.words, legal, errors);
+        let words = ContainerWords::read(&input.words, here, errors);
         let kind = match &input.shape {
             Container::Newtype(inner) => {
                 let remedy = "a newtype is stored as what is inside; say it on the field of the entity";

@@ -35,7 +35,7 @@ pub(crate) fn resolve(input: &Input, variants: &[Variant], case: Option<Case>, e
 }
 
 fn text(variant: &Variant, case: Option<Case>, errors: &mut Errors) -> (String, proc_macro2::Span) {
-    let words = VariantWords::read(variant, &["rename"], errors);
+    let words = VariantWords::read(variant, &VariantWords::OF_NAMES, errors);
     if !matches!(variant.fields, Fields::Unit) {
         let message = format!("variant `{}` holds data, and only names can be stored as text", variant.ident);
         errors.at(variant.ident.span(), format!("{message}: use a struct, or `#[table(json)]` on the field"));

@@ -14,7 +14,7 @@ use crate::{
         entity::Entity,
         field::{Field, Kind, look_up},
     },
-    written::{Slot, Word, unknown_word},
+    written::{Item, Place, Slot, Word, unknown_word},
 };
 
 /// The words of an aggregate, as written.
@@ -27,11 +27,15 @@ pub(crate) struct AggregateWords {
     when: Slot<WhenWord>,
 }
 
-const OF_COUNT: [&str; 3] = ["key", "into", "when"];
 /// Of `sum`, `min` and `max`.
 const OF_SUM: [&str; 4] = ["key", "of", "into", "when"];
 
 impl AggregateWords {
+    pub(crate) const COUNT: Place = Place { item: Item::Entity, at: "in `count(..)`", words: &["key", "into", "when"] };
+    pub(crate) const SUM: Place = Place { item: Item::Entity, at: "in `sum(..)`", words: &OF_SUM };
+    pub(crate) const MIN: Place = Place { item: Item::Entity, at: "in `min(..)`", words: &OF_SUM };
+    pub(crate) const MAX: Place = Place { item: Item::Entity, at: "in `max(..)`", words: &OF_SUM };
+
     /// Reads `count(..)`, `sum(..)`, `min(..)` or `max(..)`; `None` where it names no entity.
     pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<Self> {
         let Some((target, words)) = word.head_and_words(errors) else {
@@ -60,16 +64,22 @@ impl AggregateWords {
         self.function != "count"
     }
 
+    fn place(&self) -> &'static Place {
+        match self.function.to_string().as_str() {
+            "count" => &Self::COUNT,
+            "min" => &Self::MIN,
+            "max" => &Self::MAX,
+            _ => &Self::SUM,
+        }
+    }
+
     fn take(&mut self, word: &Word, errors: &mut Errors) {
         match word.text().as_str() {
             "key" => self.key.fill(word, key(word, errors), errors),
             "into" => self.into.fill(word, name(word, "employee_count", errors), errors),
             "when" => self.when.fill(word, when(word, errors), errors),
             "of" if self.has_field() => self.of.fill(word, name(word, "salary", errors), errors),
-            _ => {
-                let legal: &[&str] = if self.has_field() { &OF_SUM } else { &OF_COUNT };
-                unknown_word(word, &format!("in `{}(..)`", self.function), legal, errors);
-            }
+            _ => unknown_word(word, self.place(), errors),
         }
     }
 }
@@ -140,8 +150,8 @@ pub(crate) fn resolve(words: &AggregateWords, own: &Ident, fields: &[Rc<Field>],
 /// A field of one plain value.
 fn used(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Field>> {
     let field = look_up(fields, &name.unraw().to_string(), name.span(), errors)?;
-    if field.kind != Kind::Plain {
-        errors.at(name.span(), format!("`{name}` is not one plain property, so no aggregate can use it"));
+    if let Some(what) = field.special_form().filter(|_| field.kind != Kind::Plain) {
+        errors.at(name.span(), format!("`{name}` is {what}, and an aggregate uses plain properties: name one"));
         return None;
     }
     Some(field)

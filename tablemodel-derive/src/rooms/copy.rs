@@ -13,10 +13,9 @@ use crate::{
         entity::Entity,
         field::{Field, Kind, look_up},
     },
-    written::{Slot, Word, unknown_word},
+    written::{Item, Place, Slot, Word, unknown_word},
 };
 
-const LEGAL: [&str; 2] = ["key", "on_delete"];
 const ON_DELETE: [&str; 3] = ["clear", "restrict", "keep"];
 
 /// The words of a copy, as written.
@@ -32,6 +31,8 @@ pub(crate) struct CopyWords {
 }
 
 impl CopyWords {
+    pub(crate) const PLACE: Place = Place { item: Item::Entity, at: "in `copy_of(..)`", words: &["key", "on_delete"] };
+
     /// Reads `copy_of(..)`; `None` where it names no entity.
     pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<Self> {
         let given = word.head_and_words(errors);
@@ -48,7 +49,7 @@ impl CopyWords {
                 "on_delete" => on_delete.fill(word, deletion(word, errors), errors),
                 _ => {
                     has_unknown = true;
-                    unknown_word(word, "in `copy_of(..)`", &LEGAL, errors);
+                    unknown_word(word, &Self::PLACE, errors);
                 }
             }
         }
@@ -111,9 +112,9 @@ impl Copy {
         let words = field.copy.clone()?;
         let holder = |(source, holder): &(Ident, Ident)| {
             let found = look_up(fields, &holder.unraw().to_string(), holder.span(), errors)?;
-            if found.kind != Kind::Plain {
-                let message = "is not one stored property, so it cannot stand for a field of a key";
-                errors.at(holder.span(), format!("`{holder}` {message}"));
+            if let Some(what) = found.special_form().filter(|_| found.kind != Kind::Plain) {
+                let message = "and a field of a key has its value from a plain property: name one";
+                errors.at(holder.span(), format!("`{holder}` is {what}, {message}"));
                 return None;
             }
             Some((source.clone(), holder.clone(), found))

@@ -309,8 +309,8 @@ fn property(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<R
         errors.at(name.span(), format!("`{name}` is a blob, which no index row holds: {remedy}"));
         return None;
     }
-    if !field.is_property() {
-        errors.at(name.span(), format!("`{name}` is not one stored property, so no index can use it"));
+    if let Some(what) = field.special_form().filter(|_| !field.is_property()) {
+        errors.at(name.span(), format!("`{name}` is {what}, and an index uses single stored properties: name one"));
         return None;
     }
     Some(field)

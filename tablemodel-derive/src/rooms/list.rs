@@ -11,7 +11,7 @@ use super::index::{Cover, Index, IndexWords, not_held};
 use crate::{
     errors::Errors,
     meant::{entity::Entity, field::Field},
-    written::{InlineBelow, Slot, Word, unknown_word},
+    written::{InlineBelow, Item, Place, Slot, Word, unknown_word},
 };
 
 /// The words of a list, as written.
@@ -32,13 +32,17 @@ pub(crate) enum Store {
 const INLINE_BELOW: InlineBelow =
     InlineBelow { usual: 16_000, most: 16_000, unit: "characters", example: "`inline_below = 1000`" };
 
-const LEGAL: [&str; 6] = ["row", "partition", "table", "when", "each", "store"];
-
 impl ListWords {
+    pub(crate) const PLACE: Place = Place {
+        item: Item::Entity,
+        at: "in `list(..)`",
+        words: &["row", "partition", "table", "when", "each", "store"],
+    };
+
     /// Reads `list(..)`; `None` where it has no name.
     pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<Self> {
         let example = "`list(ids_by_last_name, row = \"ids_{last_name}\")`";
-        let (name, words, is_whole) = word.named_words(&LEGAL, example, errors)?;
+        let (name, words, is_whole) = word.named_words(Self::PLACE.words, example, errors)?;
         let mut list = Self { index: IndexWords::named(name, "list"), store: Slot::Absent };
         words.iter().for_each(|word| list.take(word, errors));
         if !is_whole {
@@ -51,9 +55,9 @@ impl ListWords {
         let name = word.text();
         if name == "store" {
             self.store.fill(word, store(word, errors), errors);
-        } else if !LEGAL.contains(&name.as_str()) || !self.index.take(word, errors) {
+        } else if !Self::PLACE.takes(&name) || !self.index.take(word, errors) {
             self.index.spoil();
-            unknown_word(word, "in `list(..)`", &LEGAL, errors);
+            unknown_word(word, &Self::PLACE, errors);
         }
     }
 }

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use syn::Path;
 
-use super::{Slot, Word, entity::rename_all, unknown_word};
+use super::{Item, Place, Slot, Word, entity::rename_all, unknown_word};
 use crate::{errors::Errors, names::Case};
 
 /// `#[table(..)]` on the item.
@@ -15,21 +15,26 @@ pub(crate) struct ContainerWords {
 }
 
 impl ContainerWords {
-    /// The words of a type that is a property, a key part or a group.
-    pub(crate) const OF_VALUE: [&'static str; 2] = ["rename_all", "crate"];
+    /// The words of a group of properties.
+    pub(crate) const OF_GROUP: Place =
+        Place { item: Item::Group, at: "on a group of properties", words: &["rename_all", "crate"] };
+    /// The words of an enum that is stored as text.
+    pub(crate) const OF_NAMES: Place =
+        Place { item: Item::Names, at: "on an enum of names", words: &["rename_all", "crate"] };
     /// The words of a newtype, which has no names.
-    pub(crate) const OF_NEWTYPE: [&'static str; 1] = ["crate"];
+    pub(crate) const OF_NEWTYPE: Place = Place { item: Item::Newtype, at: "on a newtype", words: &["crate"] };
     /// The words of a model.
-    pub(crate) const OF_MODEL: [&'static str; 1] = ["crate"];
+    pub(crate) const OF_MODEL: Place = Place { item: Item::Model, at: "on a model", words: &["crate"] };
     /// The words of a projection.
-    pub(crate) const OF_PROJECTION: [&'static str; 2] = ["of", "crate"];
+    pub(crate) const OF_PROJECTION: Place =
+        Place { item: Item::Projection, at: "on a projection", words: &["of", "crate"] };
 
-    /// Reads the words that are `legal` here.
-    pub(crate) fn read(words: &[Word], legal: &[&str], errors: &mut Errors) -> Self {
+    /// Reads the words that are legal `here`.
+    pub(crate) fn read(words: &[Word], here: &Place, errors: &mut Errors) -> Self {
         let mut container = Self::default();
         for word in words {
             match word.text().as_str() {
-                name if !legal.contains(&name) => unknown_word(word, "here", legal, errors),
+                name if !here.takes(name) => unknown_word(word, here, errors),
                 "rename_all" => container.rename_all.fill(word, rename_all(word, errors), errors),
                 "crate" => container.runtime.fill(word, word.path(errors), errors),
                 _ => container.of.fill(word, entity(word, errors), errors),

@@ -4,7 +4,7 @@
 use proc_macro2::Ident;
 use syn::{LitStr, Path};
 
-use super::{Slot, Word, unknown_word};
+use super::{Item, Place, Slot, Word, unknown_word};
 use crate::{
     errors::{Errors, unknown},
     names::Case,
@@ -39,36 +39,43 @@ pub(crate) struct EntityWords {
     pub(crate) find: Slot<Ident>,
 }
 
-const LEGAL: [&str; 26] = [
-    "name",
-    "entity_type",
-    "version",
-    "previous",
-    "moves_to",
-    "moved_from",
-    "readable_by",
-    "downgrade",
-    "frozen",
-    "partition",
-    "row",
-    "index",
-    "list",
-    "count",
-    "sum",
-    "min",
-    "max",
-    "sharded",
-    "rename_all",
-    "wide",
-    "adopt",
-    "reserved",
-    "allow_scan",
-    "allow",
-    "find",
-    "crate",
-];
-
 impl EntityWords {
+    /// The words of an entity.
+    pub(crate) const PLACE: Place = Place {
+        item: Item::Entity,
+        at: "on the struct of an entity",
+        words: &[
+            "name",
+            "entity_type",
+            "version",
+            "previous",
+            "moves_to",
+            "moved_from",
+            "readable_by",
+            "downgrade",
+            "frozen",
+            "partition",
+            "row",
+            "index",
+            "list",
+            "count",
+            "sum",
+            "min",
+            "max",
+            "sharded",
+            "rename_all",
+            "wide",
+            "adopt",
+            "reserved",
+            "allow_scan",
+            "allow",
+            "find",
+            "crate",
+        ],
+    };
+    /// The words of `allow(..)`.
+    pub(crate) const ALLOW: Place = Place { item: Item::Entity, at: "in `allow(..)`", words: &["append_hotspot"] };
+
     /// Reads the words.
     pub(crate) fn read(words: &[Word], errors: &mut Errors) -> Self {
         let mut entity = Self::default();
@@ -103,7 +110,7 @@ impl EntityWords {
             "allow" => self.allow(word, errors),
             "find" => self.find.fill(word, word.ident(errors), errors),
             "crate" => self.runtime.fill(word, word.path(errors), errors),
-            _ => unknown_word(word, "on an entity", &LEGAL, errors),
+            _ => unknown_word(word, &Self::PLACE, errors),
         }
     }
 
@@ -113,7 +120,7 @@ impl EntityWords {
                 "append_hotspot" => self.append_hotspot.fill(&inner, inner.flag(errors), errors),
                 _ => {
                     self.append_hotspot.spoil();
-                    unknown_word(&inner, "in `allow(..)`", &["append_hotspot"], errors);
+                    unknown_word(&inner, &Self::ALLOW, errors);
                 }
             }
         }

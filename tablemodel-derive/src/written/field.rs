@@ -4,7 +4,7 @@
 use proc_macro2::{Ident, TokenStream};
 use syn::{Expr, Field, LitStr, Path};
 
-use super::{Slot, Word, attribute_words, unknown_word};
+use super::{Item, Place, Slot, Word, attribute_words, unknown_word};
 use crate::{
     errors::Errors,
     rooms::{blob, copy::CopyWords},
@@ -42,36 +42,41 @@ pub(crate) enum DefaultWord {
 
 impl FieldWords {
     /// The words that an entity's fields take.
-    pub(crate) const OF_ENTITY: [&'static str; 13] = [
-        "rename",
-        "was",
-        "json",
-        "blob",
-        "flatten",
-        "chunked",
-        "part",
-        "skip",
-        "default",
-        "method",
-        "constant",
-        "copy_of",
-        "aggregate",
-    ];
+    pub(crate) const OF_ENTITY: Place = Place {
+        item: Item::Entity,
+        at: "on a field of an entity",
+        words: &[
+            "rename",
+            "was",
+            "json",
+            "blob",
+            "flatten",
+            "chunked",
+            "part",
+            "skip",
+            "default",
+            "method",
+            "constant",
+            "copy_of",
+            "aggregate",
+        ],
+    };
     /// The words that the fields of a group of properties take.
-    pub(crate) const OF_GROUP: [&'static str; 5] = ["rename", "was", "json", "skip", "default"];
+    pub(crate) const OF_GROUP: Place =
+        Place { item: Item::Group, at: "on a field of a group", words: &["rename", "was", "json", "skip", "default"] };
     /// The words that a projection's fields take.
-    pub(crate) const OF_PROJECTION: [&'static str; 4] = ["json", "blob", "default", "constant"];
+    pub(crate) const OF_PROJECTION: Place = Place {
+        item: Item::Projection,
+        at: "on a field of a projection",
+        words: &["json", "blob", "default", "constant"],
+    };
 
-    /// Reads the words that are `legal` here.
-    pub(crate) fn read(field: &Field, legal: &[&str], errors: &mut Errors) -> Self {
+    /// Reads the words that are legal `here`.
+    pub(crate) fn read(field: &Field, here: &Place, errors: &mut Errors) -> Self {
         let mut words = Self::default();
         for word in attribute_words(&field.attrs, errors) {
             match word.text().as_str() {
-                "blob" if !legal.contains(&"blob") => {
-                    let remedy = "a group of properties holds no blob: move the field to the entity itself";
-                    errors.at(word.span(), remedy);
-                }
-                name if !legal.contains(&name) => unknown_word(&word, "on this field", legal, errors),
+                name if !here.takes(name) => unknown_word(&word, here, errors),
                 "rename" => words.rename.fill(&word, word.string(errors), errors),
                 "was" => words.was.fill(&word, word.string(errors), errors),
                 "json" => words.json.fill(&word, word.flag(errors), errors),

@@ -6,7 +6,7 @@ use syn::{
     Attribute, Data, DeriveInput, Expr, Field, Fields, GenericParam, Generics, Visibility, ext::IdentExt, parse_quote,
 };
 
-use super::{Slot, Word, attribute_words, unknown_word};
+use super::{Item, Place, Slot, Word, attribute_words, unknown_word};
 use crate::errors::Errors;
 
 /// The item.
@@ -144,14 +144,19 @@ pub(crate) struct VariantWords {
 }
 
 impl VariantWords {
-    /// Reads the words that are `legal` here.
-    pub(crate) fn read(variant: &Variant, legal: &[&str], errors: &mut Errors) -> Self {
+    /// The words of a variant that is stored as text.
+    pub(crate) const OF_NAMES: Place = Place { item: Item::Names, at: "on a variant", words: &["rename"] };
+    /// The words of a variant that lists an entity.
+    pub(crate) const OF_MODEL: Place = Place { item: Item::Model, at: "on a variant of a model", words: &["other"] };
+
+    /// Reads the words that are legal `here`.
+    pub(crate) fn read(variant: &Variant, here: &Place, errors: &mut Errors) -> Self {
         let mut words = Self::default();
         for word in attribute_words(&variant.attributes, errors) {
             match word.text().as_str() {
-                "rename" if legal.contains(&"rename") => words.rename.fill(&word, word.string(errors), errors),
-                "other" if legal.contains(&"other") => words.other.fill(&word, word.flag(errors), errors),
-                _ => unknown_word(&word, "on a variant", legal, errors),
+                name if !here.takes(name) => unknown_word(&word, here, errors),
+                "rename" => words.rename.fill(&word, word.string(errors), errors),
+                _ => words.other.fill(&word, word.flag(errors), errors),
             }
         }
         words

@@ -3,7 +3,7 @@
 
 use syn::LitInt;
 
-use super::{Slot, Word, unknown_word};
+use super::{Item, Place, Slot, Word, unknown_word};
 use crate::errors::Errors;
 
 /// The limits that may be given.
@@ -16,6 +16,9 @@ pub(crate) struct InlineBelow {
 }
 
 impl InlineBelow {
+    /// Where the limit stands.
+    pub(crate) const PLACE: Place = Place { item: Item::Entity, at: "in `blob(..)`", words: &["inline_below"] };
+
     /// The limit that the word `blob` gives.
     pub(crate) fn read(&self, word: &Word, errors: &mut Errors) -> Option<usize> {
         if word.is_alone() {
@@ -27,7 +30,7 @@ impl InlineBelow {
                 "inline_below" => limit.fill(&inner, self.number(&inner, errors), errors),
                 _ => {
                     limit.spoil();
-                    unknown_word(&inner, "in `blob(..)`", &["inline_below"], errors);
+                    unknown_word(&inner, &Self::PLACE, errors);
                 }
             }
         }

@@ -6,6 +6,7 @@ mod entity;
 mod field;
 mod input;
 mod limit;
+mod place;
 mod slot;
 mod word;
 
@@ -15,6 +16,7 @@ pub(crate) use self::{
     field::{DefaultWord, FieldWords},
     input::{Container, Input, Variant, VariantWords, parameter_name, refuse_words},
     limit::InlineBelow,
+    place::{Item, Place, unknown_word},
     slot::Slot,
-    word::{Word, attribute_words, unknown_word},
+    word::{Word, attribute_words},
 };

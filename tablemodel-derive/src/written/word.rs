@@ -5,10 +5,7 @@ use proc_macro2::{Delimiter, Ident, Punct, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, LitInt, LitStr, Meta, Path, Token, ext::IdentExt, parse::Parser, punctuated::Punctuated};
 
-use crate::errors::{Errors, unknown};
-
-/// Words of later versions, so that they are not called unknown.
-const LATER: [&str; 4] = ["expires", "latest", "series", "slice"];
+use crate::errors::Errors;
 
 /// One word.
 #[derive(Debug, Clone)]
@@ -43,16 +40,6 @@ fn span_of(path: &Path) -> Span {
     path.segments.first().map_or_else(Span::call_site, |segment| segment.ident.span())
 }
 
-/// Reports a word that is not legal here.
-pub(crate) fn unknown_word(word: &Word, place: &str, legal: &[&str], errors: &mut Errors) {
-    let name = word.name.unraw().to_string();
-    let message = match LATER.contains(&name.as_str()) {
-        true => format!("`{name}` is not supported {place} yet in this version of tablemodel"),
-        false => unknown("word", &name, &format!("words {place}"), legal),
-    };
-    errors.at(word.span(), message);
-}
-
 impl Word {
     /// Where the word stands.
     pub(crate) fn span(&self) -> Span {
@@ -62,6 +49,16 @@ impl Word {
     /// The word's name.
     pub(crate) fn text(&self) -> String {
         self.name.unraw().to_string()
+    }
+
+    /// The word with what follows it, as messages quote it: `json`, `version = ..` or `index(..)`.
+    pub(crate) fn form(&self) -> String {
+        let name = self.text();
+        match self.given {
+            Given::Alone => name,
+            Given::Value(_) => format!("{name} = .."),
+            Given::List(_) => format!("{name}(..)"),
+        }
     }
 
     /// A word that stands alone.
@@ -139,6 +136,15 @@ impl Word {
         }
     }
 
+    /// The same word, in whose parentheses no name stands in quotes; each that did is an error.
+    fn unquoted(&self, errors: &mut Errors) -> Self {
+        let given = match &self.given {
+            Given::List(inside) => Given::List(unquoted(inside.clone(), errors)),
+            other => other.clone(),
+        };
+        Self { name: self.name.clone(), given }
+    }
+
     /// What stands first in parentheses, if it is a name: of words that could not all be read.
     pub(crate) fn head(&self) -> Option<Ident> {
         let Given::List(inside) = &self.given else { return None };
@@ -157,7 +163,8 @@ impl Word {
         errors: &mut Errors,
     ) -> Option<(Ident, Vec<Word>, bool)> {
         let before = errors.count();
-        let mut words = self.words(errors)?.into_iter().peekable();
+        let own = self.unquoted(errors);
+        let mut words = own.words(errors)?.into_iter().peekable();
         let is_whole = errors.count() == before;
         let is_name = |name: &Ident| !legal.contains(&name.to_string().as_str());
         let name = if is_whole {
@@ -167,7 +174,7 @@ impl Word {
             first.name
         } else {
             words.next_if(Self::is_alone);
-            self.head().filter(is_name)?
+            own.head().filter(is_name)?
         };
         Some((of_function(name, errors)?, words.collect(), is_whole))
     }
@@ -175,7 +182,6 @@ impl Word {
     /// `name(some::Type, a, b(..))`: what stands first, and the words after it.
     pub(crate) fn head_and_words(&self, errors: &mut Errors) -> Option<(TokenStream, Vec<Word>)> {
         let Given::List(inside) = &self.given else { return None };
-        let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ',');
         let mut trees = inside.clone().into_iter();
         let head: TokenStream = trees.by_ref().take_while(|tree| !is_comma(tree)).collect();
         Some((head, cut(trees.collect(), errors)))
@@ -183,7 +189,7 @@ impl Word {
 
     /// `name(a, b)`
     pub(crate) fn names(&self, errors: &mut Errors) -> Option<Vec<Ident>> {
-        let words = self.words(errors)?;
+        let words = self.unquoted(errors).words(errors)?;
         let names = words.iter().filter_map(|word| word.flag(errors).map(|()| word.name.clone())).collect();
         Some(names)
     }
@@ -225,6 +231,27 @@ fn ungrouped(value: TokenStream) -> TokenStream {
         (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::None => ungrouped(group.stream()),
         _ => value,
     }
+}
+
+/// Names that stand alone between commas, taken out of their quotes.
+fn unquoted(tokens: TokenStream, errors: &mut Errors) -> TokenStream {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_end = |tree: Option<&TokenTree>| tree.is_none_or(is_comma);
+    let bare = trees.iter().enumerate().map(|(place, tree)| {
+        let before = place.checked_sub(1).and_then(|before| trees.get(before));
+        let is_alone = is_end(before) && is_end(trees.get(place + 1));
+        let Some(name) = quoted_name(tree).filter(|_| is_alone) else { return tree.clone() };
+        errors.at(name.span(), format!("a name stands here without quotes: write `{name}`"));
+        TokenTree::Ident(name)
+    });
+    bare.collect()
+}
+
+/// The name in a text that is one.
+fn quoted_name(tree: &TokenTree) -> Option<Ident> {
+    let TokenTree::Literal(literal) = tree else { return None };
+    let text: LitStr = syn::parse2(literal.to_token_stream()).ok()?;
+    text.parse().ok()
 }
 
 /// Cuts at commas; each word that cannot be read is one error.
@@ -281,6 +308,10 @@ fn is_equals(punct: &Punct) -> bool {
     punct.as_char() == '='
 }
 
+fn is_comma(tree: &TokenTree) -> bool {
+    matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ',')
+}
+
 fn fail<T>(span: Span, message: &str, errors: &mut Errors) -> Option<T> {
     errors.at(span, message);
     None
@@ -310,6 +341,20 @@ mod tests {
         let (words, errors) = read(quote!(a, , 3, b c, d(x) y, e));
         assert_eq!(words, ["a", "e"]);
         assert_eq!(errors.len(), 4, "{errors:?}");
+    }
+
+    #[test]
+    fn names_in_quotes_are_told_and_taken() {
+        let mut errors = Errors::default();
+        let words = cut(quote!(keep("age", email), index("by_id", row = "id", "two words", unique)), &mut errors);
+        let names = words[0].names(&mut errors).unwrap_or_default();
+        assert_eq!(names, ["age", "email"]);
+        let (name, words, is_whole) = words[1].named_words(&["row", "unique"], "", &mut errors).unwrap();
+        assert_eq!((name.to_string(), words.len(), is_whole), ("by_id".to_owned(), 2, false));
+        let messages = errors.messages();
+        assert_eq!(messages[0], "a name stands here without quotes: write `age`");
+        assert_eq!(messages[1], "a name stands here without quotes: write `by_id`");
+        assert_eq!(messages.len(), 3, "{messages:?}");
     }
 
     #[test]

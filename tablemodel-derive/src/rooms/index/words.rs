@@ -6,7 +6,7 @@ use syn::LitStr;
 
 use crate::{
     errors::{Errors, near},
-    written::{Slot, Word, unknown_word},
+    written::{Item, Place, Slot, Word, unknown_word},
 };
 
 /// The words of an index, as written.
@@ -33,13 +33,17 @@ pub(in crate::rooms) struct WhenWord {
     pub(in crate::rooms) negated: bool,
 }
 
-const LEGAL: [&str; 9] = ["row", "unique", "keep", "keys_only", "when", "partition", "table", "each", "read"];
-
 impl IndexWords {
+    pub(crate) const PLACE: Place = Place {
+        item: Item::Entity,
+        at: "in `index(..)`",
+        words: &["row", "unique", "keep", "keys_only", "when", "partition", "table", "each", "read"],
+    };
+
     /// Reads `index(..)`; `None` where it has no name.
     pub(crate) fn read(word: &Word, errors: &mut Errors) -> Option<Self> {
         let example = "`index(by_email, row = \"email_{email}\")`";
-        let (name, words, is_whole) = word.named_words(&LEGAL, example, errors)?;
+        let (name, words, is_whole) = word.named_words(Self::PLACE.words, example, errors)?;
         let mut index = Self::named(name, "index");
         for word in &words {
             if !index.take(word, errors) {
@@ -57,7 +61,7 @@ impl IndexWords {
         if near(&word.text(), &["keep", "keys_only"]).is_some() {
             self.keep.spoil();
         }
-        unknown_word(word, "in `index(..)`", &LEGAL, errors);
+        unknown_word(word, &Self::PLACE, errors);
     }
 
     /// Takes what could not be read for the word that is most missed.
