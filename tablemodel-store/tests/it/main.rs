@@ -8,11 +8,13 @@
     reason = "tests fail by panicking"
 )]
 
+mod clock;
 #[cfg(feature = "embedded")]
 mod disk;
 #[cfg(feature = "embedded")]
 mod embedded;
 mod fault;
+mod fault_plans;
 #[cfg(feature = "embedded")]
 mod kill;
 mod memory;
