@@ -4,10 +4,12 @@
 //! when to commit is measured by the machine, by the thread of the embedded store that writes.
 
 use std::{
+    future::poll_fn,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
+    task::{Poll, Waker},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -69,17 +71,25 @@ impl Clock for SystemClock {
 /// assert_eq!(clock.now().to_string(), "1970-01-01T00:01:00Z");
 /// ```
 #[derive(Debug, Clone)]
-pub struct ManualClock(Arc<AtomicI64>);
+pub struct ManualClock(Arc<Hands>);
+
+#[derive(Debug)]
+struct Hands {
+    ticks: AtomicI64,
+    /// Who is to look again once it has moved; who went away meanwhile is still among them until then.
+    waiting: Mutex<Vec<Waker>>,
+}
 
 impl ManualClock {
     /// A clock that stands at `now`.
     pub fn new(now: DateTime) -> Self {
-        Self(Arc::new(AtomicI64::new(now.ticks())))
+        Self(Arc::new(Hands { ticks: AtomicI64::new(now.ticks()), waiting: Mutex::default() }))
     }
 
     /// Moves it to `now`, which may lie in its past.
     pub fn set(&self, now: DateTime) {
-        self.0.store(now.ticks(), Ordering::SeqCst);
+        self.0.ticks.store(now.ticks(), Ordering::SeqCst);
+        self.wake();
     }
 
     /// Moves it forward, to the end of time at most.
@@ -92,18 +102,67 @@ impl ManualClock {
         self.step(|ticks, step| ticks.saturating_sub(step), by);
     }
 
+    /// Waits until the clock shows a time that is so much later than now: until others have moved it there. On any executor.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tablemodel_store::{DateTime, clock::ManualClock};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let clock = ManualClock::new(DateTime::UNIX_EPOCH);
+    /// let its = clock.clone();
+    /// let waits = tokio::spawn(async move { its.passed(Duration::from_secs(60)).await });
+    /// tokio::task::yield_now().await;
+    /// assert!(!waits.is_finished());
+    /// clock.advance(Duration::from_secs(60));
+    /// waits.await.unwrap();
+    /// # }
+    /// ```
+    pub fn passed(&self, time: Duration) -> impl Future<Output = ()> + Send {
+        let due = self.now().ticks().saturating_add(ticks(time)).min(DateTime::MAX.ticks());
+        poll_fn(move |context| self.poll_due(due, context.waker()))
+    }
+
+    fn poll_due(&self, due: i64, waker: &Waker) -> Poll<()> {
+        // Looked at under the lock: who moves the clock later finds the waker.
+        let mut waiting = self.waiting();
+        if self.now().ticks() >= due {
+            return Poll::Ready(());
+        }
+        if !waiting.iter().any(|other| other.will_wake(waker)) {
+            waiting.push(waker.clone());
+        }
+        Poll::Pending
+    }
+
     fn step(&self, moved: fn(i64, i64) -> i64, by: Duration) {
-        let step = i64::try_from(by.as_nanos() / 100).unwrap_or(i64::MAX);
+        let step = ticks(by);
         let within = |ticks: i64| ticks.clamp(DateTime::MIN.ticks(), DateTime::MAX.ticks());
         let next = |ticks| Some(within(moved(ticks, step)));
         // The update never fails: `next` always gives a value.
-        let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next);
+        let _ = self.0.ticks.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next);
+        self.wake();
     }
+
+    fn wake(&self) {
+        let waiting = std::mem::take(&mut *self.waiting());
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<Waker>> {
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// In steps of the clock.
+fn ticks(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX)
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> DateTime {
-        DateTime::from_ticks(self.0.load(Ordering::SeqCst))
+        DateTime::from_ticks(self.0.ticks.load(Ordering::SeqCst))
     }
 
     /// Follows the clock, so that a test moves both; who steps the clock back steps this back too.
@@ -112,7 +171,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Sleeping moves the clock forward, at once.
+/// Sleeping moves the clock forward, at once; to wait until another moves it there is [`passed`](ManualClock::passed).
 #[async_trait]
 impl Sleep for ManualClock {
     async fn sleep(&self, time: Duration) {

@@ -39,20 +39,41 @@ impl Sleep for TokioSleep {
     }
 }
 
-/// The three together.
+/// The three together. What is waited for has names of its own, for the sake of tests: in the world all of it is time.
 #[derive(Clone)]
 pub struct Environment {
     /// The clock that fresh sequence numbers start at.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub random: Arc<dyn Random>,
-    /// Waiting between retries.
+    /// Waiting between attempts, for a reply, and so as not to exceed a rate.
     pub sleep: Arc<dyn Sleep>,
+    /// Waiting for a turn: at most so long for other tasks of the program.
+    pub turn: Arc<dyn Sleep>,
+    /// Waiting until there may be something to do: a relay's, between two rounds.
+    pub idle: Arc<dyn Sleep>,
+    /// Waiting for other programs, and for what they have under way: a migration's.
+    pub others: Arc<dyn Sleep>,
+}
+
+impl Environment {
+    /// The same, with one way to wait for all.
+    pub(crate) fn sleeping(self, sleep: Arc<dyn Sleep>) -> Self {
+        Self { turn: sleep.clone(), idle: sleep.clone(), others: sleep.clone(), sleep, ..self }
+    }
 }
 
 impl Default for Environment {
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock), random: Arc::new(SystemRandom), sleep: Arc::new(TokioSleep) }
+        let sleep: Arc<dyn Sleep> = Arc::new(TokioSleep);
+        Self {
+            clock: Arc::new(SystemClock),
+            random: Arc::new(SystemRandom),
+            turn: sleep.clone(),
+            idle: sleep.clone(),
+            others: sleep.clone(),
+            sleep,
+        }
     }
 }
 

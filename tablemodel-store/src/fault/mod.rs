@@ -16,12 +16,14 @@
 //! ```
 
 mod plan;
+mod state;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
 pub use self::plan::{Call, Chances, Fault, FaultPlan, Request, Script};
+use self::state::Shared;
 use crate::{
     Batch, Capabilities, Continuation, Page, Query, Receipts, Row, StoreError, StoreErrorKind, TableStore,
     clock::Sleep, continuation, key::RowKey, validate,
@@ -34,15 +36,7 @@ use crate::{
 pub struct FaultStore {
     inner: Arc<dyn TableStore>,
     sleep: Arc<dyn Sleep>,
-    state: Arc<Mutex<State>>,
-}
-
-struct State {
-    plan: Box<dyn FaultPlan>,
-    calls: usize,
-    crashed: bool,
-    /// How often it crashed.
-    crashes: usize,
+    shared: Arc<Shared>,
 }
 
 /// A call on its way.
@@ -65,8 +59,7 @@ enum Course {
 impl FaultStore {
     /// The faults of `plan` around `inner`. A delay takes no time (see [`sleeping`](Self::sleeping)).
     pub fn new(inner: Arc<dyn TableStore>, plan: impl FaultPlan) -> Self {
-        let state = State { plan: Box::new(plan), calls: 0, crashed: false, crashes: 0 };
-        Self { inner, sleep: Arc::new(NoSleep), state: Arc::new(Mutex::new(state)) }
+        Self { inner, sleep: Arc::new(NoSleep), shared: Arc::new(Shared::new(Box::new(plan))) }
     }
 
     /// The same, with delays that sleep so.
@@ -76,30 +69,26 @@ impl FaultStore {
 
     /// How many calls were made; those refused because the store had crashed do not count.
     pub fn calls(&self) -> usize {
-        self.lock().calls
+        self.shared.lock().calls
     }
 
     /// Whether it crashed and was not revived since.
     pub fn is_crashed(&self) -> bool {
-        self.lock().crashed
+        self.shared.lock().crashed
     }
 
     /// Takes calls again after a crash, as a new process over the same store would. The numbering of calls goes on.
     pub fn revive(&self) {
-        self.lock().crashed = false;
+        self.shared.lock().crashed = false;
     }
 
-    /// Another plan from the next call on. The numbering of calls goes on.
+    /// Another plan from the next call on, also where a plan says so of itself. The numbering of calls goes on.
     pub fn replan(&self, plan: impl FaultPlan) {
-        self.lock().plan = Box::new(plan);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.replan(Box::new(plan));
     }
 
     async fn begin(&self, request: Request<'_>) -> Result<Begun, StoreError> {
-        let (fault, crashes) = self.lock().next_fault(request)?;
+        let (fault, crashes) = self.shared.next_fault(request)?;
         let course = match fault {
             None => Course::Plain,
             Some(Fault::Error(error)) => return Err(error),
@@ -112,7 +101,7 @@ impl FaultStore {
             Some(Fault::Delay(delay)) => {
                 self.sleep.sleep(delay).await;
                 // What a process was about to do when it died, it does not do after another took its place.
-                if self.lock().crashes != crashes {
+                if self.shared.lock().crashes != crashes {
                     return Err(closed());
                 }
                 Course::Plain
@@ -141,13 +130,13 @@ impl FaultStore {
             Course::LoseReply if writes => Err(StoreError::new(StoreErrorKind::OutcomeUnknown, "the reply was lost")),
             Course::LoseReply => Err(StoreError::new(StoreErrorKind::Unavailable, "the reply was lost; read again")),
             // By another call, while this one was on its way: whoever waited for it is no more, even if the store was revived.
-            _ if self.lock().crashes != begun.crashes => Err(closed()),
+            _ if self.shared.lock().crashes != begun.crashes => Err(closed()),
             _ => result,
         }
     }
 
     fn crash(&self) -> StoreError {
-        let mut state = self.lock();
+        let mut state = self.shared.lock();
         (state.crashed, state.crashes) = (true, state.crashes + 1);
         closed()
     }
@@ -160,18 +149,6 @@ impl FaultStore {
         let begun = self.begin(request).await?;
         let result = carried_out.await;
         self.end(&begun, request.writes(), result)
-    }
-}
-
-impl State {
-    /// What goes wrong with a call, and how often the store had crashed before it.
-    fn next_fault(&mut self, request: Request<'_>) -> Result<(Option<Fault>, usize), StoreError> {
-        if self.crashed {
-            return Err(closed());
-        }
-        let call = Call { number: self.calls, request };
-        self.calls += 1;
-        Ok((self.plan.fault(&call), self.crashes))
     }
 }
 

@@ -79,6 +79,9 @@ impl Request<'_> {
 }
 
 /// Decides what goes wrong. Asked once for each call, in the order of their numbers.
+///
+/// It may use the store itself, to act between two calls of another: on its own thread, by a future that needs no runtime to wake it. Such
+/// calls are numbered with the others, and meet no fault. Calls of other threads wait until it has answered, for a second at most.
 pub trait FaultPlan: Send + 'static {
     /// The fault for this call, or `None`.
     fn fault(&mut self, call: &Call<'_>) -> Option<Fault>;

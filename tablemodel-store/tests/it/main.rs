@@ -8,12 +8,14 @@
     reason = "tests fail by panicking"
 )]
 
+mod clock;
 #[cfg(feature = "embedded")]
 mod disk;
 #[cfg(feature = "embedded")]
 mod embedded;
 mod extension;
 mod fault;
+mod fault_plans;
 #[cfg(feature = "embedded")]
 mod kill;
 mod memory;

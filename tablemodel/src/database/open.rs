@@ -126,9 +126,17 @@ impl DatabaseBuilder {
         self
     }
 
-    /// The way to wait between retries.
+    /// The way to wait: between attempts, for a reply or a turn, between a relay's rounds, and for other programs. It has to take time: between
+    /// rounds ([`Relay::run`](crate::Relay::run)) nothing else lets other tasks of its thread go on.
     pub fn sleep(mut self, sleep: Arc<dyn Sleep>) -> Self {
-        self.environment.sleep = sleep;
+        self.environment = self.environment.sleeping(sleep);
+        self
+    }
+
+    /// The world of a test.
+    #[cfg(feature = "testing")]
+    pub(crate) fn environment(mut self, environment: Environment) -> Self {
+        self.environment = environment;
         self
     }
 

@@ -152,7 +152,7 @@ impl Relay {
                 }
                 Err(error) => return Err(error),
             }
-            self.db.environment().sleep.sleep(self.pause).await;
+            self.db.environment().idle.sleep(self.pause).await;
         }
     }
 

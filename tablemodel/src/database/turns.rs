@@ -85,7 +85,7 @@ impl Database {
     pub(super) async fn turn(&self, at: Meeting) -> Option<Turn<'_>> {
         let mut turn = self.0.turns.queue(at);
         let held = Box::pin(Arc::clone(&turn.lane).lock_owned());
-        match select(held, self.environment().sleep.sleep(LONGEST)).await {
+        match select(held, self.environment().turn.sleep(LONGEST)).await {
             Either::Left((held, _)) => turn.held = Some(held),
             Either::Right(((), waiting)) => {
                 drop(waiting);

@@ -1,29 +1,20 @@
 //! A database in memory, with a clock that stands still, faults on demand, and a log of every store call.
 //!
-//! Deterministic: no time passes, and randomness is a counter.
+//! Deterministic: the clock moves as the test has it, and randomness is a counter.
 
-use std::{
-    cell::Cell,
-    ops::Deref,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{ops::Deref, sync::Arc};
 
-use async_trait::async_trait;
 use tablemodel_store::{
     MemoryStore, TableStore,
-    clock::{Clock, ManualClock, Sleep},
+    clock::{Clock, ManualClock},
     fault::{Call, Fault, FaultPlan, FaultStore, Script},
     observe::{CallRecord, ObservedStore, Tally},
 };
 
+use super::environment::{Counter, NEVER, Passing, environment};
 use crate::{
     database::{Consistency, Database, DatabaseBuilder},
     entity::TableModel,
-    environment::{Environment, Random},
     error::{Error, ErrorKind, Result},
 };
 
@@ -96,16 +87,49 @@ impl std::fmt::Debug for TestDatabase {
 
 impl TestDatabase {
     /// An empty database with the model's tables.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Database::ensure_tables`], of which an empty store in memory gives none.
     pub async fn new<M: TableModel>() -> Result<Self> {
         Self::kept::<M>(Consistency::Azure).await
     }
 
     /// The same in [`Consistency::Atomic`]: rows of other partitions are written with their entity.
+    ///
+    /// # Errors
+    ///
+    /// As of [`new`](Self::new).
     pub async fn atomic<M: TableModel>() -> Result<Self> {
         Self::kept::<M>(Consistency::Atomic).await
     }
 
-    /// The same over another store, made with the test's clock. Two of them over one store are two programs, each with a clock of its own.
+    /// The same over another store, made with the test's clock. Two of them over one store are two programs, each with a clock of its own, and
+    /// so is one beside the database that the store is of (`db.store()`): none takes the lease or a write of another for its own. For that
+    /// they are counted over the whole process, so that what is drawn at random (the id of a write, the name of a blob) may be another in each run.
+    ///
+    /// Blobs are in memory, and each has its own. Two that are to see each other's are given the same ones, by `with_blobs`:
+    ///
+    /// ```
+    /// # use tablemodel::{prelude::*, testing::TestDatabase};
+    /// # #[derive(TableEntity)]
+    /// # #[table(name = "People", partition = "{team}", row = "{name}")]
+    /// # struct Person { team: String, name: String, #[table(blob(inline_below = 0))] portrait: Blob }
+    /// # #[derive(TableModel)] enum People { Person(Person) }
+    /// # fn main() -> tablemodel::Result<()> { tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let one = TestDatabase::new::<People>().await?;
+    /// let two = TestDatabase::over::<People>(|_| one.store()).await?;
+    /// let two = two.with_blobs::<People>(|_| one.blob_store()).await?;
+    /// one.insert(&Person { team: "A".into(), name: "Jun".into(), portrait: Blob::from(vec![7; 100]) }).await?;
+    /// let jun = Person::find().team("A").name("Jun").one(&two).await?.unwrap();
+    /// assert_eq!(jun.portrait.bytes(&two).await?, vec![7_u8; 100]);
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DatabaseBuilder::with_store`] and [`Database::ensure_tables`]: of the store, and `Unsupported` where it keeps an entity of the
+    /// model in another table or under other keys.
     pub async fn over<M: TableModel>(store: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn TableStore>) -> Result<Self> {
         let clock = ManualClock::new(start());
         let rows = store(Arc::new(clock.clone()));
@@ -117,8 +141,7 @@ impl TestDatabase {
     async fn kept<M: TableModel>(consistency: Consistency) -> Result<Self> {
         let clock = ManualClock::new(start());
         let memory = Memory::new(&clock);
-        let random = Counter(AtomicU64::new(1)); // the memory is this one's own
-        Self::made::<M>(&clock, Arc::new(memory.rows.clone()), memory, consistency, random).await
+        Self::made::<M>(&clock, Arc::new(memory.rows.clone()), memory, consistency, Counter::of_its_own()).await
     }
 
     async fn made<M: TableModel>(
@@ -128,9 +151,9 @@ impl TestDatabase {
         consistency: Consistency,
         random: Counter,
     ) -> Result<Self> {
-        let (observed, faults) = watched(rows);
+        let (observed, faults) = watched(rows, clock);
         let random = Arc::new(random);
-        let builder = builder(clock, &random, consistency);
+        let builder = builder(clock, &random, &faults, consistency);
         #[cfg(feature = "blob")]
         let blobs: Arc<dyn crate::blob::ObjectStore> = Arc::new(memory.blobs.clone());
         #[cfg(feature = "blob")]
@@ -186,11 +209,9 @@ impl TestDatabase {
         };
         let clock = ManualClock::new(self.clock.now());
         let memory = memory.fork(&clock);
-        let (observed, faults) = watched(Arc::new(memory.rows.clone()));
-        let random = Arc::new(Counter(AtomicU64::new(self.random.0.load(Ordering::Relaxed))));
-        let environment =
-            Environment { clock: Arc::new(clock.clone()), random: random.clone(), sleep: Arc::new(NoSleep) };
-        let database = self.database.forked(faults.clone(), environment);
+        let (observed, faults) = watched(Arc::new(memory.rows.clone()), &clock);
+        let random = Arc::new(self.random.forked());
+        let database = self.database.forked(faults.clone(), environment(&clock, &random, &faults));
         #[cfg(feature = "blob")]
         let blobs: Arc<dyn crate::blob::ObjectStore> = Arc::new(memory.blobs.clone());
         #[cfg(feature = "blob")]
@@ -208,7 +229,11 @@ impl TestDatabase {
     }
 
     /// The same database with its blobs in the object store that `wrap` makes of its own, which is in memory and dated by
-    /// the test's clock: for faults, or for counting requests.
+    /// the test's clock: for faults, or for counting requests. Or in one that is not made of it, such as that of another database.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reopen`](Self::reopen).
     #[cfg(feature = "blob")]
     pub async fn with_blobs<M: TableModel>(
         self,
@@ -218,10 +243,17 @@ impl TestDatabase {
         Self { blobs, memory: None, ..self }.reopen::<M>().await
     }
 
-    /// Another program over the same store: its own index states, the same clock and faults.
+    /// Another program over the same store: its own index states, the same clock and faults. A store that crashed is there again.
+    ///
+    /// Faults go on, under the same numbers of calls, and strike the calls by which it is opened too. Where they should not, end them first:
+    /// `db.fail(Script::new())`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DatabaseBuilder::with_store`], by the faults among others: `Denied` where it crashes, `Unavailable` where the store stays busy.
     pub async fn reopen<M: TableModel>(&self) -> Result<Self> {
         self.faults.revive();
-        let builder = builder(&self.clock, &self.random, self.database.consistency());
+        let builder = builder(&self.clock, &self.random, &self.faults, self.database.consistency());
         #[cfg(feature = "blob")]
         let builder = builder.blobs(self.blobs.clone());
         let database = builder.with_store::<M>(self.faults.clone()).await?;
@@ -233,12 +265,12 @@ impl TestDatabase {
         &self.database
     }
 
-    /// The clock: stands still until it is moved.
+    /// The clock: stands still until it is moved, by the test, a migration that waits for other programs, or a `Fault::Delay`.
     pub fn clock(&self) -> &ManualClock {
         &self.clock
     }
 
-    /// Faults from the next call on; `Script` numbers calls from here.
+    /// Faults from the next call on; `Script` numbers calls from here. A closure may act on the store [between two calls](crate::testing#faults).
     pub fn fail(&self, plan: impl FaultPlan) {
         self.faults.replan(Offset { from: self.faults.calls(), plan });
     }
@@ -279,20 +311,21 @@ impl Deref for TestDatabase {
 }
 
 /// A store whose calls are logged, and those that reach it first meet the faults.
-fn watched(rows: Arc<dyn TableStore>) -> (Arc<ObservedStore>, Arc<FaultStore>) {
+fn watched(rows: Arc<dyn TableStore>, clock: &ManualClock) -> (Arc<ObservedStore>, Arc<FaultStore>) {
     let observed = Arc::new(ObservedStore::new(rows));
-    let faults = Arc::new(FaultStore::new(observed.clone(), Script::new()));
-    (observed, faults)
+    let faults = FaultStore::new(observed.clone(), Script::new()).sleeping(Passing(clock.clone()));
+    (observed, Arc::new(faults))
 }
 
-/// Two programs over one store share the source of randomness: their operation ids differ, as they do in the world.
-fn builder(clock: &ManualClock, random: &Arc<Counter>, consistency: Consistency) -> DatabaseBuilder {
-    let builder = Database::builder().clock(Arc::new(clock.clone())).random(random.clone());
-    builder.sleep(Arc::new(NoSleep)).deadline(NEVER).consistency(consistency)
+fn builder(
+    clock: &ManualClock,
+    random: &Arc<Counter>,
+    faults: &Arc<FaultStore>,
+    consistency: Consistency,
+) -> DatabaseBuilder {
+    let builder = Database::builder().environment(environment(clock, random, faults));
+    builder.deadline(NEVER).consistency(consistency)
 }
-
-/// No time passes, so no deadline ever comes.
-const NEVER: Duration = Duration::MAX;
 
 /// 2020-01-01T00:00:00Z.
 fn start() -> tablemodel_store::DateTime {
@@ -308,35 +341,5 @@ struct Offset<P> {
 impl<P: FaultPlan> FaultPlan for Offset<P> {
     fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
         self.plan.fault(&Call { number: call.number.saturating_sub(self.from), ..*call })
-    }
-}
-
-struct Counter(AtomicU64);
-
-impl Counter {
-    /// Of another program than those of this thread before: far from what they count. A test has the same ones whichever run beside it.
-    fn of_another() -> Self {
-        thread_local! {
-            static PROGRAMS: Cell<u64> = const { Cell::new(0) };
-        }
-        let program = PROGRAMS.with(|programs| programs.replace(programs.get() + 1));
-        Self(AtomicU64::new(1 + (program << 40)))
-    }
-}
-
-impl Random for Counter {
-    fn next(&self) -> u64 {
-        self.0.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed)
-    }
-}
-
-struct NoSleep;
-
-#[async_trait]
-impl Sleep for NoSleep {
-    async fn sleep(&self, time: Duration) {
-        if time == NEVER {
-            std::future::pending().await
-        }
     }
 }

@@ -5,6 +5,8 @@
 #[cfg(feature = "testing")]
 mod database;
 #[cfg(feature = "testing")]
+mod environment;
+#[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod example;
 mod golden;

@@ -48,6 +48,7 @@ mod reads;
 mod rekey;
 mod sabotage;
 mod stall;
+mod testing;
 mod tools;
 mod transfer;
 mod ui;

@@ -1,8 +1,13 @@
-//! What tests of several areas need: the rows of a store, a relay that has nothing left to do, one that never came, a runtime.
+//! What tests of several areas need: the rows of a store, a relay that has nothing left to do, one that never came, a runtime, a watch.
 //!
 //! No test stands here.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::mpsc::{RecvTimeoutError, channel},
+    thread,
+    time::Duration,
+};
 
 use tablemodel::{
     Consistency, Properties, Row, TableModel,
@@ -72,4 +77,17 @@ pub(crate) async fn unmarked<M: TableModel>(db: &TestDatabase, mode: Consistency
 /// For tests that are no futures, in which time does not pass by itself.
 pub(crate) fn block_on(future: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future);
+}
+
+/// The test on a thread of its own, which is left behind where it does not end: for what may go on for ever without a pause.
+pub(crate) fn within_a_minute<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
+    let (ends, ended) = channel();
+    let run = thread::spawn(move || {
+        block_on(test());
+        ends.send(()).expect("somebody waits");
+    });
+    if ended.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+        panic!("it does not end");
+    }
+    run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }

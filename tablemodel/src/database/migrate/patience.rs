@@ -27,7 +27,7 @@ impl<'a> Patience<'a> {
     pub(super) async fn lasts(&mut self) -> bool {
         let clock = &self.environment.clock;
         let before = clock.monotonic();
-        self.environment.sleep.sleep(POLL).await;
+        self.environment.others.sleep(POLL).await;
         tokio::task::yield_now().await;
         self.still = if clock.monotonic() == before { self.still + 1 } else { 0 };
         clock.monotonic().saturating_sub(self.begun) < self.time && self.still < STILL

@@ -338,7 +338,7 @@ impl Owned {
         let mut left = if self.db.is_atomic() { Duration::ZERO } else { LEASE };
         while !left.is_zero() {
             let slice = left.min(KEEP);
-            self.db.environment().sleep.sleep(slice).await;
+            self.db.environment().others.sleep(slice).await;
             self.go_on().await?;
             left -= slice;
         }

@@ -298,7 +298,7 @@ async fn pass_fence(owned: &Owned) -> Result<()> {
     let mut left = owned.db.0.fence;
     while !left.is_zero() {
         let slice = left.min(SLICE);
-        owned.db.environment().sleep.sleep(slice).await;
+        owned.db.environment().others.sleep(slice).await;
         owned.go_on().await?;
         left -= slice;
     }

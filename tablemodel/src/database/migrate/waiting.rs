@@ -62,7 +62,7 @@ impl Owned {
             self.go_on().await?;
         }
         if !self.db.is_atomic() {
-            self.db.environment().sleep.sleep(REQUEST).await;
+            self.db.environment().others.sleep(REQUEST).await;
         }
         self.keep().await
     }

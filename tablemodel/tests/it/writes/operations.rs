@@ -9,13 +9,14 @@ use tablemodel::{
     ErrorKind, ValueRef,
     prelude::*,
     store::{
-        MemoryStore, TableStore,
+        KeyRange, MemoryStore, Query, TableStore,
         fault::{Call, FaultStore},
     },
     testing::{Fault, Script, TestDatabase},
 };
 
 use super::{Account, Club, Member, account, assert_clean, member, row, stored_account, stored_member};
+use crate::tools::block_on;
 
 /// A database, and another program over the same store.
 async fn two_programs() -> (TestDatabase, Database) {
@@ -157,21 +158,52 @@ async fn a_failure_after_a_lost_reply_never_says_that_nothing_was_written() {
     }
 }
 
-/// Two test databases over one store are two programs: none takes the other's lease, or write, for its own.
+/// How many programs have a lease.
+async fn leases(store: &dyn TableStore) -> usize {
+    let rows = store.query(&Query::new("tmschema", KeyRange::table())).await.expect("read").rows;
+    rows.iter().filter(|row| row.key.row.starts_with("app|")).count()
+}
+
+/// That none takes the other's lease, or write, for its own.
+async fn assert_two_programs(one: &TestDatabase, two: &TestDatabase) {
+    one.insert(&member("A", 1)).await.expect("written");
+    two.insert(&member("A", 2)).await.expect("written");
+    assert_eq!(leases(&*one.store()).await, 2);
+    let mut theirs = member("A", 3);
+    theirs.age += 40;
+    one.insert(&member("A", 3)).await.expect("written");
+    lose_then(two, async {});
+    let error = two.insert(&theirs).await.expect_err("it is the other's");
+    assert_eq!(*error.kind(), ErrorKind::OutcomeUnknown, "{error:?}");
+}
+
 #[tokio::test]
 async fn test_databases_over_one_store_are_two_programs() {
     let store: Arc<dyn TableStore> = Arc::new(MemoryStore::new());
     let one = TestDatabase::over::<Club>(|_| store.clone()).await.expect("a database");
     let two = TestDatabase::over::<Club>(|_| store.clone()).await.expect("another");
-    one.insert(&member("A", 1)).await.expect("written");
-    two.insert(&member("A", 2)).await.expect("written");
-    let registry = tablemodel::store::Query::new("tmschema", tablemodel::store::KeyRange::table());
-    let rows = store.query(&registry).await.expect("read").rows;
-    assert_eq!(rows.iter().filter(|row| row.key.row.starts_with("app|")).count(), 2, "leases");
-    let mut theirs = member("A", 3);
-    theirs.age += 40;
-    one.insert(&member("A", 3)).await.expect("written");
-    lose_then(&two, async {});
-    let error = two.insert(&theirs).await.expect_err("it is the other's");
-    assert_eq!(*error.kind(), ErrorKind::OutcomeUnknown, "{error:?}");
+    assert_two_programs(&one, &two).await;
+}
+
+#[tokio::test]
+async fn a_test_database_and_one_over_its_store_are_two_programs() {
+    let one = TestDatabase::new::<Club>().await.expect("a database");
+    let two = TestDatabase::over::<Club>(|_| one.store()).await.expect("another");
+    assert_two_programs(&one, &two).await;
+}
+
+#[test]
+fn test_databases_that_are_opened_on_two_threads_are_two_programs() {
+    let store: Arc<dyn TableStore> = Arc::new(MemoryStore::new());
+    for id in [1, 2] {
+        let shared = store.clone();
+        let write = move || {
+            block_on(async {
+                let db = TestDatabase::over::<Club>(|_| shared).await.expect("a database");
+                db.insert(&member("A", id)).await.expect("written");
+            });
+        };
+        std::thread::spawn(write).join().expect("written");
+    }
+    block_on(async { assert_eq!(leases(&*store).await, 2) });
 }
