@@ -162,7 +162,7 @@ use proc_macro::TokenStream;
 /// | word | meaning |
 /// |---|---|
 /// | `aggregate` | the field holds a `count` (`i64`), `sum` (`i64` or `f64`), `min` or `max` (an `Option`) of other entities; what is written to it is ignored |
-/// | `rename = "EMail"` | the stored name of the property |
+/// | `rename = "EMail"` | the stored name of the property: not `id` (`Id` is none of them), `rid`, `etag` or `ResourceId`, in whatever case, which Cosmos DB for Table keeps for itself, unless the struct says `adopt` or `frozen`, or only the key holds the field |
 /// | `was = "Mail"` | the stored name that it had before: `cargo tablemodel diff` takes the two for one property. It may go once the change is planned; where an index, a list or an aggregate is made of the property, once no rows of the version before are left |
 /// | `json` | stored as JSON text; the type implements serde's `Serialize` and `Deserialize` |
 /// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row; or an array, written as `[u32; 365]`, whose elements do: `Day000` to `Day364` |

@@ -4,6 +4,10 @@
 /// Names that belong to the store or to the framework.
 const RESERVED: [&str; 4] = ["PartitionKey", "RowKey", "Timestamp", "EntityType"];
 
+/// Names that Cosmos DB for Table keeps for itself: it takes no property that is called so. Its documentation has them in one case or
+/// another; it does not have `Id`, which is what a field `id` is stored as.
+const RESERVED_BY_COSMOS: [&str; 4] = ["id", "rid", "etag", "ResourceId"];
+
 /// Tables of the framework.
 const RESERVED_TABLES: [&str; 2] = ["tmschema", "tmdirty"];
 
@@ -104,6 +108,12 @@ pub(crate) fn property_fault(name: &str) -> Option<String> {
         .then(|| format!("the property name has {chars} characters; at most {MAX_PROPERTY_CHARS} are allowed"))
 }
 
+/// Why Cosmos DB for Table takes no property of this name.
+pub(crate) fn cosmos_fault(name: &str) -> Option<String> {
+    let is_reserved = name != "Id" && RESERVED_BY_COSMOS.iter().any(|reserved| reserved.eq_ignore_ascii_case(name));
+    is_reserved.then(|| format!("Cosmos DB for Table keeps `{name}` for itself, and takes no property of that name"))
+}
+
 /// Why a table may not have this name.
 pub(crate) fn table_fault(name: &str) -> Option<String> {
     if RESERVED_TABLES.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
@@ -125,7 +135,7 @@ pub(crate) fn entity_type_fault(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Case, entity_type_fault, property_fault, table_fault};
+    use super::{Case, cosmos_fault, entity_type_fault, property_fault, table_fault};
 
     #[test]
     fn each_convention_is_applied_to_fields_and_variants() {
@@ -156,6 +166,17 @@ mod tests {
         }
         assert_eq!(property_fault("Straße_1"), None);
         assert!(property_fault(&"a".repeat(256)).is_some());
+    }
+
+    #[test]
+    fn names_that_one_service_keeps_for_itself_are_told_from_those_that_none_takes() {
+        for name in ["ID", "id", "rid", "Rid", "etag", "ETag", "ResourceId", "resourceId"] {
+            assert!(cosmos_fault(name).is_some_and(|fault| fault.contains(name)), "{name}");
+            assert_eq!(property_fault(name), None);
+        }
+        for name in ["Id", "OrderId", "Etags", "Resource_Id", "ResourceIdentifier"] {
+            assert_eq!(cosmos_fault(name), None);
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Names that must not meet: stored properties, handles, path methods and the functions of an entity.
 //! Legal forms of one name are in the crate's `names`.
 
+use std::rc::Rc;
+
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
 
@@ -8,7 +10,7 @@ use super::{
     entity::Entity,
     field::{Field, Kind},
 };
-use crate::errors::Errors;
+use crate::{errors::Errors, names::cosmos_fault};
 
 /// The terminals of a path and of a list's, which no field's method may hide, and what other code takes a path apart by.
 pub(crate) const TERMINALS: [&str; 14] = [
@@ -35,14 +37,32 @@ pub(crate) const FUNCTIONS: [&str; 3] = ["in_partition", "scan_partition", "scan
 pub(crate) fn check(entity: &Entity, errors: &mut Errors) {
     check_properties(&entity.fields, errors);
     check_kinds(entity, errors);
-    // A frozen struct has neither paths nor handles.
+    // A frozen struct has neither paths nor handles, and is stored as it was.
     if !entity.lineage.frozen {
+        check_stored(entity, errors);
         check_handles(entity, errors);
         check_methods(entity, errors);
         check_functions(entity, errors);
         check_constants(entity, errors);
     }
     check_reserved(entity, errors);
+}
+
+/// Every service takes the properties; what only keys hold is none, and rows of other programs have the names that they have.
+fn check_stored(entity: &Entity, errors: &mut Errors) {
+    if !entity.adopt {
+        check_services(entity.fields.iter().filter(|field| !entity.in_key(field)), errors);
+    }
+}
+
+/// No field is stored under a name that one of the services keeps for itself.
+pub(crate) fn check_services<'f>(fields: impl IntoIterator<Item = &'f Rc<Field>>, errors: &mut Errors) {
+    for field in fields {
+        if let Some(fault) = field.stored_names().iter().find_map(|name| cosmos_fault(name)) {
+            let remedy = "choose another name with `rename = \"..\"`";
+            errors.at(field.property_span, format!("field `{}`: {fault}; {remedy}", field.name));
+        }
+    }
 }
 
 /// What rows of other kinds are told by is not what those of a copy or an aggregate are called.

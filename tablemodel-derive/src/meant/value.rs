@@ -8,7 +8,7 @@ use syn::{Generics, Type};
 use super::{
     entity::runtime,
     field::{Field, resolve_all},
-    names::check_properties,
+    names::{check_properties, check_services},
     variants::{Text, resolve},
 };
 use crate::{
@@ -57,6 +57,7 @@ impl<'a> Value<'a> {
             Container::Named(fields) => {
                 let fields = resolve_all(fields, &FieldWords::OF_GROUP, &words.rename_all, errors);
                 check_properties(&fields, errors);
+                check_services(&fields, errors);
                 Kind::Group(fields)
             }
             Container::Other(what) => {

@@ -3,6 +3,7 @@
 mod budget;
 mod former;
 mod half_typed;
+mod services;
 mod terminals;
 
 use proc_macro2::TokenStream;

@@ -33,7 +33,12 @@ pub(super) fn run(project: &Project, models: &[Model]) -> Result<Outcome, Failur
         Err(found) => return Ok(drifted(found)),
     };
     let line = format!("ok: the lock has what the program stores ({} entities, {plans} plans)", project.entities.len());
-    let data = json!({ "drift": [], "golden": golden.read, "passed_over": golden.passed_over });
+    let data = json!({
+        "drift": [],
+        "golden": golden.read,
+        "unchecked": golden.unchecked,
+        "passed_over": golden.passed_over,
+    });
     Ok(Outcome { code: DONE, lines: vec![line + &told(&golden)], data })
 }
 
@@ -43,8 +48,9 @@ fn told(golden: &Golden) -> String {
         let rows: Vec<_> = versions.iter().map(|(version, rows)| format!("{rows} of {version}")).collect();
         if rows.is_empty() { String::new() } else { format!("; golden rows {what}: {}", rows.join(", ")) }
     };
+    let unchecked = "not checked, since their upgrade asks for the content of a blob that they link";
     let passed_over = "of versions that the program does not name any more";
-    [("read", &golden.read), (passed_over, &golden.passed_over)].map(of).concat()
+    [("read", &golden.read), (unchecked, &golden.unchecked), (passed_over, &golden.passed_over)].map(of).concat()
 }
 
 /// How many plans there are, if the lock, the program and the plans agree; or else what is between them.

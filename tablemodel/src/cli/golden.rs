@@ -32,8 +32,7 @@ pub(super) async fn sample(db: &Database, entity: Option<&str>, rows: usize) -> 
     let wanted = |schema: &&&'static EntitySchema| entity.is_none_or(|entity| entity == schema.entity_type);
     for schema in db.model().iter().filter(wanted) {
         for (version, lines) in db.sample(schema, rows).await? {
-            let (name, number) = version.split_once('@').unwrap_or((&version, "0"));
-            sampled.push((format!("{}_v{number}.jsonl", snake(name)), lines));
+            sampled.push((format!("{}_v{version}.jsonl", snake(schema.entity_type)), lines));
         }
     }
     Ok(sampled)

@@ -9,30 +9,31 @@ use tablemodel_store::{Comparison, Filter, KeyRange, Query, StoreErrorKind};
 use crate::{
     database::Database,
     error::Result,
-    plan::{change::is_primary, group::Group, system},
+    plan::{change::is_head, group::Group, system, version},
     row_json,
     schema::EntitySchema,
 };
 
 impl Database {
-    /// The first entities of each version, so many each, as lines of an export; by discriminator.
+    /// The first entities of each version, so many each, as lines of an export. What other programs wrote into an adopted table is of the
+    /// first version.
     /// Cost: one request per 1,000 rows of the entity's table.
     pub(crate) async fn sample(
         &self,
         schema: &'static EntitySchema,
         each: usize,
-    ) -> Result<BTreeMap<String, Vec<String>>> {
+    ) -> Result<BTreeMap<u32, Vec<String>>> {
         let table = self.table_name(schema.table);
         let mut query = Query::new(&*table, KeyRange::table());
-        let mut found: BTreeMap<String, (usize, Vec<String>)> = BTreeMap::new();
+        let mut found: BTreeMap<u32, (usize, Vec<String>)> = BTreeMap::new();
         loop {
             let page = match self.query_store(&query).await {
                 Err(error) if error.kind() == StoreErrorKind::TableNotFound => break,
                 other => other?,
             };
-            for row in page.rows.into_iter().filter(|row| is_primary(schema, row)) {
-                let Some(version) = system::entity_type(&row.properties) else { continue };
-                let (entities, lines) = found.entry(version.to_owned()).or_default();
+            for row in page.rows.into_iter().filter(|row| is_head(schema, row)) {
+                let Some(version) = version::of_head(schema, &row) else { continue };
+                let (entities, lines) = found.entry(version).or_default();
                 if *entities >= each {
                     continue;
                 }

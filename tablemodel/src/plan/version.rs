@@ -40,10 +40,15 @@ pub(crate) fn is_current(schema: &EntitySchema, discriminator: &str, row: &Row) 
 
 /// Whether the row of this entity is of a version before this one, be it one that the program knows or not.
 pub(crate) fn is_older(schema: &EntitySchema, row: &Row) -> bool {
-    match system::kind(&row.properties) {
-        RowKind::Primary { version, .. } => version < schema.version,
-        RowKind::Foreign => schema.adopt && schema.version > 1,
-        RowKind::Derived { .. } | RowKind::Part { .. } | RowKind::Tombstone { .. } => false,
+    of_head(schema, row).is_some_and(|version| version < schema.version)
+}
+
+/// The version that wrote the head of this entity; what another program wrote into an adopted table is of the first.
+pub(crate) fn of_head(schema: &EntitySchema, head: &Row) -> Option<u32> {
+    match system::kind(&head.properties) {
+        RowKind::Primary { version, .. } => Some(version),
+        RowKind::Foreign if schema.adopt => Some(1),
+        _ => None,
     }
 }
 

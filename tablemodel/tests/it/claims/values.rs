@@ -29,6 +29,23 @@ async fn a_second_entity_with_a_value_is_refused_with_the_index_and_the_owner() 
 }
 
 #[tokio::test]
+async fn values_that_only_look_alike_belong_to_different_entities_whatever_their_case() {
+    for mode in MODES {
+        let db = database(mode).await;
+        let called = |club: &str, id, email: &str| Member { email: Some(email.to_owned()), ..member(club, id) };
+        db.insert(&called("A", 1, "\u{e9}@x")).await.unwrap();
+        db.insert(&called("B", 2, "e\u{301}@x")).await.unwrap();
+        for (id, email, owner) in [(3, "\u{c9}@X", ("A", "m_0001")), (4, "E\u{301}@X", ("B", "m_0002"))] {
+            let error = db.insert(&called("B", id, email)).await.unwrap_err();
+            assert_eq!(violated(&error), ("by_email", RowKey::new(owner.0, owner.1)), "{mode:?} {email}");
+        }
+        let found = Member::by_email().email("E\u{301}@x").one(&db).await.unwrap().unwrap();
+        assert_eq!((found.id, found.email.as_deref()), (2, Some("e\u{301}@x")), "{mode:?}");
+        assert_exact(&db, &format!("{mode:?}")).await;
+    }
+}
+
+#[tokio::test]
 async fn values_follow_every_operation() {
     for mode in MODES {
         let told = format!("{mode:?}");

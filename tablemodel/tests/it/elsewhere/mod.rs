@@ -9,6 +9,7 @@ mod reads;
 mod relays;
 mod rows;
 mod sabotage;
+mod set_back;
 mod worklist;
 
 use tablemodel::{Value, ValueRef, prelude::*, testing::TestDatabase};

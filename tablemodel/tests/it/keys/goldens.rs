@@ -132,6 +132,17 @@ fn texts_without_case() {
 }
 
 #[test]
+fn texts_that_only_look_alike_are_told_apart() {
+    let (composed, decomposed) = ("\u{e9}", "e\u{301}");
+    for codec in [Codec::Plain, Codec::Lower] {
+        let keys = [composed, decomposed].map(|text| of(codec, text.to_owned()));
+        assert_eq!(keys, [composed, decomposed], "{codec:?}");
+    }
+    let capitals = ["\u{c9}", "E\u{301}"].map(|text| of(Codec::Lower, text.to_owned()));
+    assert_eq!(capitals, [composed, decomposed], "without case, and each in its own form");
+}
+
+#[test]
 fn raw_texts_are_verbatim_or_refused() {
     let raw = |text: &str| key(KeyType::Text, Codec::Raw, text);
     for text in ["New York", "O'Brien", "a~b", "!", "$", ""] {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tablemodel::{prelude::*, store::clock::Clock, testing::TestDatabase};
+use tablemodel::{store::clock::Clock, testing::TestDatabase};
 
 use crate::{
     migrate::{Club, assert_built, first},

@@ -113,4 +113,20 @@ struct OneName {
     d: String,
 }
 
+/// Under names that a service keeps for itself; what only the key holds is no property.
+#[derive(TableEntity)]
+#[table(name = "Services", partition = "{a}", row = "{id}", rename_all = "camelCase")]
+struct KeptByAService {
+    a: String,
+    id: u32,
+    etag: String,
+    #[table(rename = "ResourceId")]
+    resource: String,
+}
+
+#[derive(Property)]
+struct OfAService {
+    rid: u32,
+}
+
 fn main() {}
