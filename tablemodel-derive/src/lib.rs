@@ -65,7 +65,7 @@ use proc_macro::TokenStream;
 ///
 /// | word | meaning |
 /// |---|---|
-/// | `name = "Company"` | the table; not `tmschema` or `tmdirty`, which are the framework's. Required |
+/// | `name = "Company"` | the table; not `tmschema`, `tmdirty` or `tmqueue`, which are the framework's. Required |
 /// | `partition = "{department}"` | the template of the partition key. Required |
 /// | `row = "empid_{id:06}"` | the template of the row key. Required |
 /// | `entity_type = "Employee"` | the stored name of the entity; the struct's name unless given. Say it before you rename the struct |

@@ -8,8 +8,8 @@ const RESERVED: [&str; 4] = ["PartitionKey", "RowKey", "Timestamp", "EntityType"
 /// another; it does not have `Id`, which is what a field `id` is stored as.
 const RESERVED_BY_COSMOS: [&str; 4] = ["id", "rid", "etag", "ResourceId"];
 
-/// Tables of the framework.
-const RESERVED_TABLES: [&str; 2] = ["tmschema", "tmdirty"];
+/// Tables of the framework, one of a room to come among them.
+const RESERVED_TABLES: [&str; 3] = ["tmschema", "tmdirty", "tmqueue"];
 
 /// Azure: property names have at most 255 characters.
 const MAX_PROPERTY_CHARS: usize = 255;
@@ -158,7 +158,9 @@ mod tests {
 
     #[test]
     fn the_names_of_the_store_are_kept_free() {
-        for name in ["PartitionKey", "rowkey", "Timestamp", "EntityType", "_seq", "odata", "OData_x", "", "a-b", "1a"] {
+        for name in
+            ["PartitionKey", "rowkey", "Timestamp", "EntityType", "_seq", "_until", "odata", "OData_x", "", "a-b", "1a"]
+        {
             assert!(property_fault(name).is_some(), "{name}");
         }
         for name in ["m²", "A½", "A\u{662}"] {
@@ -181,7 +183,7 @@ mod tests {
 
     #[test]
     fn tables_and_entities_have_legal_names() {
-        for name in ["ab", "1ab", "a_b", "tables", "", "tmschema", "TMDIRTY"] {
+        for name in ["ab", "1ab", "a_b", "tables", "", "tmschema", "TMDIRTY", "tmqueue"] {
             assert!(table_fault(name).is_some(), "{name}");
         }
         assert!(["Company", "tmdirt", "tmschemas"].iter().all(|name| table_fault(name).is_none()));

@@ -184,6 +184,7 @@ mod tests {
         let end = "00000000000000010000000000000abc";
         let foreign = [
             "photo.jpg",
+            "=log/shop/2014/07/31/1800/000001.log",
             "company/_employee/sales/r",
             "company/_employee/sales/r/0abc",
             "company/_employee/s/r/0000000000000001000000000000ZZZZ",

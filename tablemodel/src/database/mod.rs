@@ -15,6 +15,7 @@ mod deletion;
 mod execute;
 mod flights;
 mod followers;
+mod foreign;
 #[cfg(feature = "testing")]
 mod fork;
 mod holders;
@@ -121,7 +122,15 @@ impl fmt::Debug for Database {
 }
 
 impl Database {
-    /// The store below.
+    /// The store below, for reads of one's own, and for tests that play another program.
+    ///
+    /// **What is written there goes past all that the database does**: it is planned by no schema, so that index rows, copies, totals and
+    /// unique values no longer say what their entities do, until [`repair`](Database::repair) puts them right; it is checked by the store's
+    /// rules alone, and may overwrite any row, the framework's own too; it has neither sequence number nor operation id, so that a delivery
+    /// under way may take it for older than it is. Tables have their full names there, with the run-time prefix; nothing is sent again, held to
+    /// the [deadline](crate::DatabaseBuilder::deadline), refused for [`read_only`](crate::DatabaseBuilder::read_only), or told to an
+    /// [`Observer`](crate::Observer). Rows of types that the model does not know have calls of their own: [`insert_row`](Database::insert_row),
+    /// [`replace_row`](Database::replace_row), [`delete_row`](Database::delete_row).
     pub fn store(&self) -> &Arc<dyn TableStore> {
         &self.0.store
     }

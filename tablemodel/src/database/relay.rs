@@ -29,7 +29,7 @@ use crate::{
         outbox::{self, Intent, OUTBOX, Progress},
         system::{self, RowKind},
     },
-    rooms::rekey::INTENT,
+    rooms::{is_of_later, rekey::INTENT},
     schema::EntitySchema,
 };
 
@@ -73,7 +73,7 @@ impl Database {
     }
 }
 
-/// The range of the row keys that a relay works on.
+/// The range of the row keys that a relay works on, or leaves to those of later releases.
 fn intents_and_outbox() -> RowRange {
     RowRange { lower: beginning_with(INTENT).lower, upper: beginning_with(OUTBOX).upper }
 }
@@ -246,6 +246,10 @@ impl Relay {
 
     async fn row(&self, dirty: &Dirty, row: &Row, round: &mut Round) -> Result<()> {
         let Some(schema) = self.schema_of(&dirty.table, row) else { return Ok(()) };
+        if is_of_later(&row.key.row) {
+            round.report.waiting += 1; // and as long as it is there, so is its marker
+            return Ok(());
+        }
         let progress = Progress::of(row);
         let is_done = progress.delivered.is_some();
         if progress.poison.is_some() && !is_done && !round.hurried {

@@ -12,6 +12,7 @@ pub(crate) mod entries;
 pub(crate) mod exact;
 pub(crate) mod fold;
 pub(crate) mod follow;
+pub(crate) mod foreign;
 pub(crate) mod forms;
 pub(crate) mod group;
 pub(crate) mod grouped;

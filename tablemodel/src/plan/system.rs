@@ -110,10 +110,25 @@ pub(crate) fn is_damaged_head(properties: &Properties, of: &str) -> bool {
 
 /// The entity type, and the kind of the derived row if it is one, of a row that names a version that is none.
 fn damage(properties: &Properties) -> Option<(&str, &str)> {
+    let Named { entity, kind, version } = named(properties)?;
+    let is_read = kind != "~dead"; // of a tombstone nobody asks the version
+    (is_read && version.is_none()).then_some((entity, kind))
+}
+
+/// What a row says that it is, be its version none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Named<'a> {
+    pub(crate) entity: &'a str,
+    /// Of a derived row: which; else nothing.
+    pub(crate) kind: &'a str,
+    pub(crate) version: Option<u32>,
+}
+
+/// What the row says that it is.
+pub(crate) fn named(properties: &Properties) -> Option<Named<'_>> {
     let (name, version) = entity_type(properties)?.split_once('@')?;
-    let (entity, derived) = name.split_once('.').unwrap_or((name, ""));
-    let is_read = derived != "~dead"; // of a tombstone nobody asks the version
-    (is_read && version.parse::<u32>().is_err()).then_some((entity, derived))
+    let (entity, kind) = name.split_once('.').unwrap_or((name, ""));
+    Some(Named { entity, kind, version: version.parse().ok() })
 }
 
 /// The version that wrote the row, by its discriminator.

@@ -33,7 +33,7 @@ pub(crate) use self::{
 };
 
 /// What the row keys of cells begin with.
-const CELL: &str = "~~agg|";
+pub(crate) const CELL: &str = "~~agg|";
 /// What the sources come to.
 const VALUE: &str = "_value";
 /// The number of sources.

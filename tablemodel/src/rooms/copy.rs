@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// What the row keys of back-references begin with.
-const REFERENCE: &str = "~~ref|";
+pub(crate) const REFERENCE: &str = "~~ref|";
 /// On a back-reference: the table of the holder.
 const TABLE: &str = "_table";
 

@@ -139,6 +139,11 @@ impl Registry {
         known.entities.values().any(|kept| !kept.lacked.is_empty())
     }
 
+    /// Whether the store has an entity of this name, of whichever model.
+    pub(in crate::database) fn has(&self, entity: &str) -> bool {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).recorded.contains(entity)
+    }
+
     /// Whether this copy, as outbox rows name it, is kept by other programs alone. One of an entity of which nothing is known here has come
     /// since the states were read: its copies are kept from the start.
     pub(super) fn lacks(&self, copy: &str) -> bool {

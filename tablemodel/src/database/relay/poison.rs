@@ -9,7 +9,7 @@ use crate::{
         outbox::{self, Progress},
         system,
     },
-    rooms::rekey::INTENT,
+    rooms::{is_of_later, rekey::INTENT},
 };
 
 /// An outbox row that could not be delivered, and was set aside.
@@ -42,7 +42,7 @@ impl Relay {
                 read => read?,
             };
             let Some(dirty) = dirty else { continue };
-            for row in dirty.rows {
+            for row in dirty.rows.into_iter().filter(|row| !is_of_later(&row.key.row)) {
                 let progress = Progress::of(&row);
                 let Some(error) = progress.poison else { continue };
                 poisoned.push(Poisoned {

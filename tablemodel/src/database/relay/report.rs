@@ -16,7 +16,8 @@ pub struct RelayReport {
     /// the fence: they are tried again.
     pub unread: u64,
     /// Outbox rows that are not due yet: a writer may be at work on them, or an attempt failed not long ago. Those of newer
-    /// versions too, and of programs with indexes or copies that this one lacks: a relay of such a program sees to them.
+    /// versions too, of programs with indexes or copies that this one lacks, and work that only a later release has: a relay of such a program
+    /// sees to them.
     pub waiting: u64,
     /// Outbox rows that failed too often: see [`Relay::poisoned`](crate::Relay::poisoned).
     pub poisoned: u64,

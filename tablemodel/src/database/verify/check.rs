@@ -32,7 +32,7 @@ use crate::{
     },
     rooms::{
         aggregate::{self, Totals},
-        list,
+        is_of_later, list,
         rekey::{INTENT, Reservation, is_held},
     },
     schema::{Cover, EntitySchema},
@@ -119,6 +119,7 @@ impl Check {
                         check.dead.push((schema, row));
                     }
                 },
+                (RowKind::Derived { .. }, Some(_), _) if is_of_later(&row.key.row) => check.foreign += 1,
                 (RowKind::Derived { .. }, Some(schema), _) if row.key.row.starts_with(OUTBOX) => {
                     check.outbox.push((schema, row));
                 }

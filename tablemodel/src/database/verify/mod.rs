@@ -41,7 +41,7 @@ pub struct Verified {
     /// Outbox rows whose work is not done yet, and entities that move: rows of other partitions that they name are not
     /// reported.
     pub pending: u64,
-    /// Rows of no type of the model.
+    /// Rows of no type of the model, and of kinds that only a later release has.
     pub foreign: u64,
     /// What is wrong.
     pub violations: Vec<Violation>,

@@ -2,6 +2,7 @@
 
 mod crashes;
 mod delivery;
+mod later;
 mod many;
 mod meanwhile;
 mod oversized;

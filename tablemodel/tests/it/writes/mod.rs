@@ -21,6 +21,8 @@ mod costs;
 mod defaulted;
 mod drift;
 mod faults;
+mod foreign;
+mod foreign_kinds;
 mod late;
 mod named;
 mod operations;
