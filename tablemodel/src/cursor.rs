@@ -18,7 +18,8 @@ use crate::{
 /// The first byte of a cursor: the version of its form.
 const VERSION: u8 = 1;
 
-/// Where a page stopped: opaque, URL-safe text, good for the query that gave it. In serde's formats it is that text.
+/// Where a page stopped: opaque, URL-safe text, good for the query that gave it. In serde's formats it is that text. No secret: whoever
+/// decodes it finds the row key, and of a scan of a table the partition key too.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cursor(String);
 

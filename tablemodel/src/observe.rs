@@ -78,7 +78,7 @@ impl Observed {
             rows = call.rows,
             bytes = call.bytes,
             attempt = call.attempt,
-            elapsed = ?call.elapsed,
+            elapsed_us = u64::try_from(call.elapsed.as_micros()).unwrap_or(u64::MAX),
             error = ?call.error,
             "store call"
         );

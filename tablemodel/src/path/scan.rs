@@ -201,12 +201,14 @@ struct RunningScan {
 impl RunningScan {
     /// The next entity that matches; `wanted` are asked for at once where a page has to be read.
     async fn next<E: TableEntity>(&mut self, wanted: usize) -> Result<Option<Stored<E>>> {
-        // Of how many rows a condition holds is not known before they are read.
-        let wanted = if self.test.is_some() { usize::MAX } else { wanted };
+        // Of how many rows a condition holds is not known before they are read, unless the store is asked for those alone.
+        let is_asked = self.test.is_none() || self.rows.plan().filter.is_some();
+        let mut wanted = if is_asked { wanted } else { usize::MAX };
         while let Some(row) = self.rows.next(wanted).await? {
             if self.takes::<E>(&row)? {
                 return Stored::read(row).map(Some);
             }
+            wanted = wanted.saturating_mul(2); // it is asked for a part of the condition, which holds of more
         }
         Ok(None)
     }

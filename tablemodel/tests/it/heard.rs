@@ -101,6 +101,11 @@ impl Visit for Fields {
         self.0.insert(field.name(), value.to_owned());
     }
 
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        let text = if field.name() == "elapsed_us" { format!("{value} as a number") } else { value.to_string() };
+        self.0.insert(field.name(), text);
+    }
+
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.0.insert(field.name(), format!("{value:?}"));
     }

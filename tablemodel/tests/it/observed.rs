@@ -178,7 +178,7 @@ fn fields(call: &StoreCall) -> Heard {
         ("rows", call.rows.to_string()),
         ("bytes", call.bytes.to_string()),
         ("attempt", call.attempt.to_string()),
-        ("elapsed", format!("{:?}", call.elapsed)),
+        ("elapsed_us", format!("{} as a number", call.elapsed.as_micros())),
         ("error", format!("{:?}", call.error)),
     ]);
     fields.extend(call.class.map(|class| ("class", class.to_string())));

@@ -131,6 +131,22 @@ async fn without_a_condition_no_more_rows_are_read_than_a_page_takes() {
 }
 
 #[tokio::test]
+async fn where_the_store_tests_the_condition_no_more_rows_travel_than_a_page_takes() {
+    let db = houses().await;
+    let scan = || Stay::scan_table().matching(Stay::NIGHTS.ge(1));
+    db.forget_calls();
+    assert_eq!(scan().page(2, None, &db).await.unwrap().items.len(), 2);
+    assert!(db.tally().rows_read <= 3, "{:?}", db.calls());
+    db.forget_calls();
+    assert_eq!(scan().first(3, &db).await.unwrap().len(), 3);
+    assert!(db.tally().rows_read <= 3, "{:?}", db.calls());
+    // A part of the condition is tested after reading: pages grow, and all is found.
+    db.forget_calls();
+    assert!(scan().matching(Stay::ID.ge(6_u32)).first(2, &db).await.unwrap().is_empty());
+    assert!(db.calls().len() <= 5, "{:?}", db.calls());
+}
+
+#[tokio::test]
 async fn a_cursor_goes_on_behind_the_entity_it_names_whatever_happens_to_the_rows() {
     let db = houses().await;
     let page = Stay::scan_table().page(6, None, &db).await.unwrap();
