@@ -39,6 +39,7 @@ mod list;
 mod migrate;
 mod moves;
 mod observed;
+mod points;
 mod properties;
 mod protocol;
 mod reads;
