@@ -120,8 +120,12 @@ impl Crate {
     fn cargo(&self, words: &[&str], behind: &[&str]) -> Result<()> {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(words).args(["--quiet", "--offline", "--target-dir"]).arg(&self.target).args(behind);
-        cargo.current_dir(&self.path).env_remove("RUSTFLAGS").stdin(Stdio::null());
-        cargo.env("CARGO_INCREMENTAL", "1"); // as it is for users who said nothing
+        cargo.current_dir(&self.path).stdin(Stdio::null());
+        // As it is for users who said nothing.
+        for said in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_PROFILE_DEV_DEBUG"] {
+            cargo.env_remove(said);
+        }
+        cargo.env("CARGO_INCREMENTAL", "1");
         let output = cargo.output()?;
         if output.status.success() {
             return Ok(());

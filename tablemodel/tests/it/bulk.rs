@@ -243,21 +243,23 @@ async fn a_store_that_stays_away_fails_each_entity_once_and_soon() {
 
 #[tokio::test]
 async fn memory_holds_a_bounded_number_of_entities_however_many_partitions_there_are() {
+    const MOST: usize = 20_000 + 32 * 33;
+    const THINGS: u32 = 25_000; // of which more wait than may, if none has to go
     let db = TestDatabase::new::<Model>().await.unwrap();
     let taken = Arc::new(AtomicUsize::new(0));
     let written = Arc::new(AtomicUsize::new(0));
     let most = Arc::new(AtomicUsize::new(0));
     let (t, w, m) = (taken.clone(), written.clone(), most.clone());
-    let things = (0..60_000).map(move |id| {
+    let things = (0..THINGS).map(move |id| {
         let taken = t.fetch_add(1, Ordering::SeqCst) + 1;
         m.fetch_max(taken - w.load(Ordering::SeqCst), Ordering::SeqCst);
         Thing { code: None, ..thing(id, id) }
     });
     let bulk = db.bulk().progress(move |count| written.store(count as usize, Ordering::SeqCst));
     let report = bulk.insert_all(stream::iter(things)).await.unwrap();
-    assert_eq!((report.written, report.failed.len()), (60_000, 0));
+    assert_eq!((report.written, report.failed.len()), (u64::from(THINGS), 0));
     let most = most.load(Ordering::SeqCst);
-    assert!(most <= 20_000 + 32 * 33, "{most} entities were held");
+    assert!(most <= MOST, "{most} entities were held");
 }
 
 /// On one thread nothing lands before all is sent that may be.

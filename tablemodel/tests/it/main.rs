@@ -42,6 +42,7 @@ mod moves;
 mod named_fields;
 mod observed;
 mod opened;
+mod points;
 mod properties;
 mod protocol;
 mod reads;

@@ -186,9 +186,14 @@ impl Program {
         Self { db: program, store, at }
     }
 
+    /// How often it called its store since it was opened.
+    pub(crate) fn calls(&self) -> usize {
+        self.store.calls.load(Ordering::Relaxed)
+    }
+
     /// Whether it came as far as the call before which it stalls.
     pub(crate) fn has_stalled(&self) -> bool {
-        self.store.calls.load(Ordering::Relaxed) > self.at
+        self.calls() > self.at
     }
 }
 

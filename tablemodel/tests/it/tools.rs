@@ -1,4 +1,5 @@
-//! What tests of several areas need: the rows of a store, a relay that has nothing left to do, one that never came, a runtime, a watch.
+//! What tests of several areas need: the rows of a store, all that remains of one, a relay that has nothing left to do, one that never
+//! came, a runtime, a watch.
 //!
 //! No test stands here.
 
@@ -9,10 +10,13 @@ use std::{
     time::Duration,
 };
 
+use futures_util::TryStreamExt;
 use tablemodel::{
-    Consistency, Properties, Row, TableModel,
+    Consistency, DateTime, Properties, Row, TableModel,
+    blob::object_store::ObjectStoreExt,
     store::{
         KeyRange, Query, TableStore, TableStoreExt,
+        clock::Clock,
         fault::{Call, Request},
     },
     testing::{Fault, FaultPlan, TestDatabase},
@@ -32,6 +36,52 @@ pub(crate) async fn rows_in(store: &dyn TableStore, table: &str) -> Rows {
     let named =
         |((partition, row), found): ((String, String), Row)| ((table.to_owned(), partition, row), found.properties);
     rows_of(store, table).await.into_iter().map(named).collect()
+}
+
+/// All that is stored, but for ETags and times of writing, and when that is: programs that begin with the same go the same way.
+#[derive(PartialEq)]
+pub(crate) struct Remains {
+    now: DateTime,
+    rows: Rows,
+    objects: BTreeMap<String, Vec<u8>>,
+}
+
+impl Remains {
+    pub(crate) async fn of(db: &TestDatabase) -> Self {
+        let (store, blobs) = (db.store(), db.blob_store());
+        let (mut rows, mut objects) = (Rows::new(), BTreeMap::new());
+        for table in store.list_tables().await.expect("listed") {
+            rows.extend(rows_in(&*store, &table).await);
+        }
+        let listed: Vec<_> = blobs.list(None).try_collect().await.expect("listed");
+        for object in listed {
+            let content = blobs.get(&object.location).await.expect("there").bytes().await.expect("read");
+            objects.insert(object.location.to_string(), content.to_vec());
+        }
+        Self { now: db.clock().now(), rows, objects }
+    }
+}
+
+/// What came of what remained, so that it is found out once for all calls and faults that leave the same.
+pub(crate) struct Outcomes<T>(Vec<(Remains, T)>);
+
+impl<T> Outcomes<T> {
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// What comes of what the database holds, as `found` finds out where it is not known.
+    pub(crate) async fn of(&mut self, db: &TestDatabase, found: impl Future<Output = T>) -> &T {
+        let remains = Remains::of(db).await;
+        let at = match self.0.iter().position(|(known, _)| *known == remains) {
+            Some(at) => at,
+            None => {
+                self.0.push((remains, found.await));
+                self.0.len() - 1
+            }
+        };
+        &self.0[at].1
+    }
 }
 
 /// Past the time that relays leave to writers, and past every pause after a failure.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tablemodel::{
     Consistency, ErrorKind, Result,
     prelude::*,
+    store::StoreErrorKind,
     testing::{Fault, Script, TestDatabase},
 };
 
@@ -13,7 +14,11 @@ use super::{
     Badge, Department, Desk, Employee, MODES, Model, Note, assert_exact, at, badge, database, department, desk,
     employee, note, settle,
 };
-use crate::crashes::{faults, is_of_fault};
+use crate::{
+    crashes::{faults, is_of_fault, met},
+    points::ALL,
+    tools::Outcomes,
+};
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -153,30 +158,33 @@ pub(crate) async fn a_fault_at_any_store_call_leaves_every_copy_as_its_source_is
             db.forget_calls();
             let plain = run(&db, kind).await;
             assert_eq!(plain.is_ok(), !matches!(kind, Kind::DeleteHeld), "{kind:?}: {plain:?}");
-            let (calls, after) = (db.calls().len(), entities(&db).await);
+            let (calls, after) = (db.calls(), entities(&db).await);
             assert_exact(&db, &format!("{mode:?} {kind:?} without a fault")).await;
-            for call in 0..calls {
-                for fault in faults() {
-                    let told = format!("{mode:?} {kind:?}, {fault:?} at call {call} of {calls}");
-                    let db = whole.fork().expect("in memory");
-                    db.fail(Script::new().at(call, fault));
-                    let result = run(&db, kind).await;
-                    db.fail(Script::new());
-                    let db = db.reopen::<Model>().await.unwrap();
+            let mut outcomes = Outcomes::new();
+            for (call, fault) in met(&calls, &faults(), ALL, "") {
+                let told = format!("{mode:?} {kind:?}, {fault:?} at call {call} of {}", calls.len());
+                let db = whole.fork().expect("in memory");
+                db.fail(Script::new().at(call, fault));
+                let result = run(&db, kind).await;
+                db.fail(Script::new());
+                let db = db.reopen::<Model>().await.unwrap();
+                let found = async {
                     settle(&db).await;
                     let now = entities(&db).await;
                     assert!(now == before || now == after, "{told}: {now:?}");
-                    if result.is_ok() {
-                        assert_eq!(now, after, "{told}: acknowledged");
-                    }
-                    if let Err(error) = &result {
-                        let is_refusal = matches!(error.kind(), ErrorKind::Restricted { .. });
-                        assert!(is_refusal || is_of_fault(error), "{told}: {error}");
-                    }
                     assert_exact(&db, &told).await;
-                    points += 1;
+                    now
+                };
+                let now = outcomes.of(&db, Box::pin(found)).await;
+                if result.is_ok() {
+                    assert_eq!(*now, after, "{told}: acknowledged");
+                }
+                if let Err(error) = &result {
+                    let is_refusal = matches!(error.kind(), ErrorKind::Restricted { .. });
+                    assert!(is_refusal || is_of_fault(error), "{told}: {error}");
                 }
             }
+            points += calls.len() * faults().len();
         }
     }
     assert!(points > 1_000, "{points} points");
@@ -186,33 +194,35 @@ pub(crate) async fn a_fault_at_any_store_call_leaves_every_copy_as_its_source_is
 #[tokio::test]
 async fn a_fault_at_any_store_call_of_the_relay_changes_nothing() {
     let mut points = 0;
+    let whole = prepared(Consistency::Azure).await;
     for kind in [Kind::InsertDesk, Kind::Repoint, Kind::SaveSource, Kind::DeleteSource, Kind::MoveSource, Kind::Batch] {
-        let left = || async {
-            let db = prepared(Consistency::Azure).await;
-            db.fail(super::races::die_in_delivery);
-            let _ = run(&db, kind).await;
+        let db = whole.fork().expect("in memory");
+        db.fail(super::races::die_in_delivery);
+        let _ = run(&db, kind).await;
+        db.fail(Script::new());
+        let left = db.reopen::<Model>().await.unwrap();
+        left.clock().advance(Duration::from_secs(60));
+        let db = left.fork().expect("in memory");
+        db.relay().run_once().await.unwrap();
+        let calls = db.calls();
+        assert_exact(&db, &format!("{kind:?}, without a fault")).await;
+        let away = Fault::error(StoreErrorKind::Unavailable);
+        let faults = [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply, away];
+        let mut outcomes = Outcomes::new();
+        for (call, fault) in met(&calls, &faults, ALL, "") {
+            let told = format!("{kind:?}, {fault:?} at call {call} of the relay");
+            let db = left.fork().expect("in memory");
+            db.fail(Script::new().at(call, fault));
+            let _ = db.relay().run_once().await;
             db.fail(Script::new());
             let db = db.reopen::<Model>().await.unwrap();
-            db.clock().advance(Duration::from_secs(60));
-            db.forget_calls();
-            db
-        };
-        let db = left().await;
-        db.relay().run_once().await.unwrap();
-        assert_exact(&db, &format!("{kind:?}, without a fault")).await;
-        for call in 0..db.calls().len() {
-            for fault in [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply] {
-                let told = format!("{kind:?}, {fault:?} at call {call} of the relay");
-                let db = left().await;
-                db.fail(Script::new().at(call, fault));
-                let _ = db.relay().run_once().await;
-                db.fail(Script::new());
-                let db = db.reopen::<Model>().await.unwrap();
+            let found = async {
                 settle(&db).await;
                 assert_exact(&db, &told).await;
-                points += 1;
-            }
+            };
+            outcomes.of(&db, Box::pin(found)).await;
         }
+        points += calls.len() * faults.len();
     }
     assert!(points > 300, "{points} points");
 }

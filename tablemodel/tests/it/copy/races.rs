@@ -16,7 +16,7 @@ use tablemodel::{
     prelude::*,
     store::{
         Batch, Capabilities, MemoryStore, Page, Query, Receipts, RowKey, StoreError, TableStore,
-        clock::ManualClock,
+        clock::{Clock, ManualClock},
         fault::{Call, Request},
     },
     testing::Fault,
@@ -25,6 +25,7 @@ use tablemodel::{
 use super::{Badge, Department, Desk, Employee, MODES, Model, at, badge, department, desk, employee, faults, note};
 use crate::{
     between::{Around, Between},
+    points::points,
     stall::NoSleep,
 };
 
@@ -76,7 +77,7 @@ impl Between for Yielding {
     }
 }
 
-/// The store, its clock, one who prepares and settles, and those who race.
+/// The store, its clock, one who settles, and those who race.
 struct Field {
     store: Arc<dyn TableStore>,
     clock: ManualClock,
@@ -84,30 +85,47 @@ struct Field {
     racers: Vec<Database>,
 }
 
+/// A store as all races of a mode begin with it.
+struct Start {
+    store: MemoryStore,
+    clock: ManualClock,
+    mode: Consistency,
+}
+
 async fn open(store: Arc<dyn TableStore>, clock: &ManualClock, mode: Consistency) -> Database {
     let builder = Database::builder().clock(Arc::new(clock.clone())).sleep(Arc::new(NoSleep)).deadline(Duration::MAX);
     builder.consistency(mode).with_store::<Model>(store).await.unwrap()
 }
 
-async fn field(mode: Consistency, racers: usize) -> Field {
-    let clock = ManualClock::new(tablemodel::DateTime::from_unix_seconds(1_577_836_800).unwrap());
-    let store: Arc<dyn TableStore> = Arc::new(MemoryStore::builder().clock(Arc::new(clock.clone())).build());
-    let calm = open(store.clone(), &clock, mode).await;
-    calm.ensure_tables().await.unwrap();
-    for id in 1..=3 {
-        calm.insert(&employee("A", id)).await.unwrap();
+impl Start {
+    async fn new(mode: Consistency) -> Self {
+        let clock = ManualClock::new(tablemodel::DateTime::from_unix_seconds(1_577_836_800).unwrap());
+        let store = MemoryStore::builder().clock(clock.clone()).build();
+        let calm = open(Arc::new(store.clone()), &clock, mode).await;
+        calm.ensure_tables().await.unwrap();
+        for id in 1..=3 {
+            calm.insert(&employee("A", id)).await.unwrap();
+        }
+        for number in 1..=2 {
+            calm.insert(&department("A", number, 1)).await.unwrap();
+        }
+        calm.insert(&desk(1, 1)).await.unwrap();
+        calm.insert(&badge(2, 2)).await.unwrap();
+        calm.insert(&note(1, 1)).await.unwrap();
+        Self { store, clock, mode }
     }
-    for number in 1..=2 {
-        calm.insert(&department("A", number, 1)).await.unwrap();
+
+    /// A copy of it, with so many who race.
+    async fn field(&self, racers: usize) -> Field {
+        let clock = ManualClock::new(self.clock.now());
+        let store: Arc<dyn TableStore> = Arc::new(self.store.fork(clock.clone()));
+        let calm = open(store.clone(), &clock, self.mode).await;
+        let mut all = Vec::new();
+        for _ in 0..racers {
+            all.push(open(Around::over(store.clone(), Yielding), &clock, self.mode).await);
+        }
+        Field { store, clock, calm, racers: all }
     }
-    calm.insert(&desk(1, 1)).await.unwrap();
-    calm.insert(&badge(2, 2)).await.unwrap();
-    calm.insert(&note(1, 1)).await.unwrap();
-    let mut all = Vec::new();
-    for _ in 0..racers {
-        all.push(open(Around::over(store.clone(), Yielding), &clock, mode).await);
-    }
-    Field { store, clock, calm, racers: all }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -253,34 +271,28 @@ async fn settled(field: &Field, told: &str) {
 
 #[tokio::test]
 async fn another_writer_at_any_store_call_leaves_every_copy_as_its_source_is() {
-    let mut points = 0;
+    let mut there = 0;
     for mode in MODES {
+        let start = Start::new(mode).await;
         for first in STEPS {
-            let calls = calls_of(mode, first).await;
+            // How often it is polled when it is alone: once more than it calls the store.
+            let polls = race(&start.field(1).await, &[first], std::iter::empty(), "alone");
             for second in COMING_BETWEEN {
+                let told = format!("{mode:?}: {first:?} and {second:?}");
                 // The first stops before its n-th call, and the second goes all the way.
-                for n in 0.. {
-                    let told = format!("{mode:?}: {second:?} before call {n} of {first:?}");
-                    let field = field(mode, 2).await;
+                for n in points(polls + 1, 3, &told) {
+                    let told = format!("{told} before call {n}");
+                    let field = start.field(2).await;
                     let schedule = std::iter::repeat_n(0, n + 1).chain(std::iter::repeat_n(1, 2_000));
                     let total = race(&field, &[first, second], schedule, &told);
                     settled(&field, &told).await;
-                    points += 1;
                     assert!(total > 0, "{told}");
-                    if n >= calls {
-                        break;
-                    }
                 }
+                there += polls + 1;
             }
         }
     }
-    assert!(points > 1_500, "{points} points");
-}
-
-/// How often the step is polled when it is alone: once more than it calls the store.
-async fn calls_of(mode: Consistency, step: Step) -> usize {
-    let field = field(mode, 1).await;
-    race(&field, &[step], std::iter::empty(), "alone")
+    assert!(there > 1_500, "{there} points");
 }
 
 proptest! {
@@ -294,7 +306,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let mode = if is_atomic { Consistency::Atomic } else { Consistency::Azure };
-            let field = field(mode, steps.len()).await;
+            let field = Start::new(mode).await.field(steps.len()).await;
             let told = format!("{mode:?} {steps:?} {schedule:?}");
             race(&field, &steps, schedule.into_iter(), &told);
             settled(&field, &told).await;
@@ -310,7 +322,7 @@ async fn a_holder_may_come_between_the_end_of_its_source_and_the_next_life() {
     ];
     for (steps, schedule) in cases {
         let told = format!("{steps:?}");
-        let field = field(Consistency::Azure, steps.len()).await;
+        let field = Start::new(Consistency::Azure).await.field(steps.len()).await;
         race(&field, steps, schedule.iter().copied(), &told);
         settled(&field, &told).await;
     }

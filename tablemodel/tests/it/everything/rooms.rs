@@ -16,7 +16,18 @@ use super::{
     oracle::{self, Found, Rule},
     steps::CONTENTS,
 };
-use crate::crashes::faults;
+use crate::{
+    crashes::{faults, met},
+    tools::Outcomes,
+};
+
+/// Calls with a fault that are tried of each operation in a usual run: more where what they leave is mostly the same.
+const fn at_most(mode: Consistency) -> usize {
+    match mode {
+        Consistency::Azure => 16,
+        Consistency::Atomic => 32,
+    }
+}
 
 /// A room by the name of its file, and what of it is run here.
 const ROOMS: &[(&str, Proof)] = &[
@@ -261,35 +272,39 @@ pub(super) async fn assert_exact(stage: &Stage, told: &str) {
     assert!(verified.is_clean(), "{told}: {:#?}", verified.violations);
 }
 
-/// Every store call of the operation with every fault; how many there were.
+/// Store calls of the operation with faults; how many such points there are.
 async fn enumerate(prepared: &TestDatabase, op: Op) -> usize {
-    let (mode, mut points) = (prepared.consistency(), 0);
+    let told = format!("{:?} {op:?}", prepared.consistency());
     let db = prepared.fork().unwrap();
     let before = stage(&db).entities().await;
     db.forget_calls();
     run(&db, op).await.unwrap();
-    let (calls, after) = (db.calls().len(), stage(&db).entities().await);
+    let (calls, after) = (db.calls(), stage(&db).entities().await);
     assert_ne!(before, after, "{op:?} does nothing");
-    for call in 0..calls {
-        for fault in faults().into_iter().take(op.faults()) {
-            let told = format!("{mode:?} {op:?}, {fault:?} at call {call} of {calls}");
-            let db = prepared.fork().unwrap();
-            db.fail(Script::new().at(call, fault));
-            let result = run(&db, op).await;
-            db.fail(Script::new());
-            let stage = stage(&db.reopen::<Model>().await.unwrap());
+    let faults: Vec<_> = faults().into_iter().take(op.faults()).collect();
+    let mut outcomes = Outcomes::new();
+    for (call, fault) in met(&calls, &faults, at_most(prepared.consistency()), &told) {
+        let told = format!("{told}, {fault:?} at call {call} of {}", calls.len());
+        let db = prepared.fork().unwrap();
+        db.fail(Script::new().at(call, fault));
+        let result = run(&db, op).await;
+        db.fail(Script::new());
+        let db = db.reopen::<Model>().await.unwrap();
+        let found = async {
+            let stage = stage(&db);
             stage.settle().await;
             let now = stage.entities().await;
             assert!(now == before || now == after, "{told}: {now:#?}");
-            match result {
-                Ok(()) => assert_eq!(now, after, "{told}: acknowledged"),
-                Err(error) => assert!(is_of_the_store(error.kind()), "{told}: {error:?}"),
-            }
             assert_exact(&stage, &told).await;
-            points += 1;
+            now
+        };
+        let now = outcomes.of(&db, Box::pin(found)).await;
+        match result {
+            Ok(()) => assert_eq!(*now, after, "{told}: acknowledged"),
+            Err(error) => assert!(is_of_the_store(error.kind()), "{told}: {error:?}"),
         }
     }
-    points
+    calls.len() * faults.len()
 }
 
 /// No refusal: what failed was the store.

@@ -17,6 +17,7 @@ use tablemodel::{
 
 use crate::{
     between::{Around, Between},
+    points::points,
     writes::tombstone,
 };
 
@@ -70,10 +71,11 @@ async fn plant(db: &TestDatabase) {
 #[tokio::test]
 async fn an_index_is_readable_only_once_what_was_wrong_while_it_was_walked_is_put_right() {
     for mode in MODES {
-        for writes in 0..20 {
-            let db = filled(mode, 2, 120).await;
-            next::<Club>(&db).await;
-            plant(&db).await;
+        let whole = filled(mode, 2, 120).await;
+        next::<Club>(&whole).await;
+        plant(&whole).await;
+        for writes in points(20, 10, &format!("{mode:?}")) {
+            let db = whole.fork().expect("in memory");
             let program = program_over::<Club>(&db, Busy::over(&db, writes)).await;
             let applied = program.migrations().apply().await.expect("applied");
             assert!(applied.is_complete(), "{mode:?}, {writes}: {applied:?}");

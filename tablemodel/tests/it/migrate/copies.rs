@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tablemodel::{Consistency, IndexState, prelude::*, testing::TestDatabase};
 
-use super::{MODES, all_rows, assert_clean, crashes::at_every_call, next, program, store_of};
+use super::{MODES, all_rows, assert_clean, first, next, program, store_of};
+use crate::crashes::replay;
 
 mod before {
     use tablemodel::prelude::*;
@@ -216,8 +217,9 @@ async fn they_are_taken_back_and_built_again_and_dropped() {
 async fn the_building_of_copies_that_died_anywhere_is_taken_up() {
     // In the atomic mode it comes with the tables.
     for (mode, each) in [(Consistency::Azure, 1), (Consistency::Atomic, 2)] {
-        let calls = at_every_call(
-            filled(mode, each).await,
+        let calls = replay::<first::Club, _, _>(
+            ("copies", 80),
+            &filled(mode, each).await,
             async |store| program::<Model>(store).await,
             async |db| {
                 db.ensure_tables().await?;

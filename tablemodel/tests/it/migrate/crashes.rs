@@ -1,77 +1,28 @@
 //! A fault at every store call of a migration, in both modes: whoever goes on ends with indexes that are exact, and repeats at
 //! most a batch.
 
-use std::time::Duration;
-
 use tablemodel::{
     Consistency, IndexState,
     prelude::*,
-    testing::{Fault, Script, TestDatabase},
+    testing::{CallKind, CallRecord, Fault, Script, TestDatabase},
 };
 
 use super::{Club, MODES, all_rows, assert_built, assert_clean, badged, filled, first, next, program, states, unique};
+use crate::{
+    crashes::{GONE, replay, writing},
+    points::{ALL, points},
+};
 
-/// Calls up to which each kind of fault is tried at each.
-const FEW: usize = 100;
-
-/// The faults at a call: every kind, or where the calls are many, one kind each in turn.
-fn faults(call: usize, calls: usize) -> Vec<Fault> {
-    let all = [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply];
-    let chosen = all.into_iter().enumerate().filter(|(kind, _)| calls <= FEW || call % 3 == *kind);
-    chosen.map(|(_, fault)| fault).collect()
-}
-
-/// Opens a program on a copy of what is filled and runs `work` with a fault at every call of it, each time on a copy of its
-/// own, and then `end` without.
-pub(super) async fn at_every_call<W, E>(
-    filled: TestDatabase,
-    opened: impl AsyncFn(&TestDatabase) -> Database,
-    work: W,
-    end: E,
-) -> usize
-where
-    W: AsyncFn(&Database) -> tablemodel::Result<()>,
-    E: AsyncFn(&TestDatabase, &str),
-{
-    at_calls(1, filled, opened, work, end).await
-}
-
-/// The same at every call whose number is a multiple of `step`.
-pub(super) async fn at_calls<W, E>(
-    step: usize,
-    filled: TestDatabase,
-    opened: impl AsyncFn(&TestDatabase) -> Database,
-    work: W,
-    end: E,
-) -> usize
-where
-    W: AsyncFn(&Database) -> tablemodel::Result<()>,
-    E: AsyncFn(&TestDatabase, &str),
-{
-    let store = filled.fork().expect("in memory");
-    let db = opened(&store).await;
-    store.forget_calls();
-    work(&db).await.expect("without a fault");
-    let calls = store.calls().len();
-    for call in (0..calls).step_by(step) {
-        for fault in faults(call, calls) {
-            let told = format!("{:?}: {fault:?} at call {call} of {calls}", store.consistency());
-            let store = filled.fork().expect("in memory");
-            let db = opened(&store).await;
-            let replies = !matches!(fault, Fault::LostReply);
-            store.fail(Script::new().at(call, fault));
-            let result = work(&db).await;
-            drop(db);
-            if !replies {
-                result.as_ref().unwrap_or_else(|error| panic!("{told}: {error:?}"));
-            }
-            store.fail(Script::new());
-            let store = store.reopen::<first::Club>().await.expect("opened");
-            store.clock().advance(Duration::from_secs(130));
-            end(&store, &told).await;
+/// The calls that wrote states of indexes.
+pub(super) fn moves_of_states(calls: &[CallRecord]) -> Vec<usize> {
+    let is_state = |(_, row): &(_, String)| row.starts_with("index|");
+    let writes = |call: &CallRecord| match &call.call {
+        CallKind::Commit { batches } => {
+            batches.iter().any(|batch| batch.table == "tmschema" && batch.operations.iter().any(is_state))
         }
-    }
-    calls
+        _ => false,
+    };
+    (0..calls.len()).filter(|call| writes(&calls[*call])).collect()
 }
 
 /// How many rows of `unique::Club`'s index there are.
@@ -82,8 +33,9 @@ async fn badges(db: &Database) -> usize {
 #[tokio::test]
 async fn a_migration_that_died_anywhere_is_taken_up() {
     for mode in MODES {
-        let calls = at_every_call(
-            badged(mode, 3, 70).await,
+        let calls = replay::<first::Club, _, _>(
+            ("a unique index", 28),
+            &badged(mode, 3, 70).await,
             async |store| next::<unique::Club>(store).await,
             async |db| db.migrations().apply().workers(2).await.map(drop),
             async |store, told| {
@@ -101,14 +53,21 @@ async fn a_migration_that_died_anywhere_is_taken_up() {
     }
 }
 
-/// Fewer entities, of which each has rows in other partitions: 70 calls an entity, each of which meets one kind of fault.
+/// Few entities, of which each has rows in other partitions; in the atomic mode, where few are built with the tables, also so many
+/// that they are not, in three batches.
 #[tokio::test]
 async fn a_migration_of_every_kind_of_index_that_died_anywhere_is_taken_up() {
-    for (mode, persons) in [(Consistency::Azure, 3), (Consistency::Atomic, 201)] {
-        let calls = at_every_call(
-            filled(mode, 1, persons).await,
-            async |store| next::<Club>(store).await,
-            async |db| db.migrations().apply().workers(1).batch(100).await.map(drop),
+    for (mode, persons, at_most) in
+        [(Consistency::Azure, 3, 24), (Consistency::Atomic, 3, 24), (Consistency::Atomic, 201, 8)]
+    {
+        let calls = replay::<first::Club, _, _>(
+            (&format!("{persons} persons"), at_most),
+            &filled(mode, 1, persons).await,
+            async |store| program::<Club>(store).await,
+            async |db| {
+                db.ensure_tables().await?;
+                db.migrations().apply().workers(1).batch(100).await.map(drop)
+            },
             async |store, told| {
                 let db = next::<Club>(store).await;
                 db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
@@ -116,7 +75,7 @@ async fn a_migration_of_every_kind_of_index_that_died_anywhere_is_taken_up() {
             },
         )
         .await;
-        assert!(calls > 30, "{calls} calls");
+        assert!(calls > 20, "{calls} calls");
     }
 }
 
@@ -132,14 +91,15 @@ async fn what_is_repeated_is_at_most_a_batch_of_each_range() {
     let (store, db) = opened().await;
     store.forget_calls();
     db.migrations().apply().batch(20).await.expect("applied");
-    let calls = store.calls().len();
-    for call in 0..calls {
+    let writing = writing(&store.calls());
+    assert!(writing.len() > 20, "{writing:?}");
+    for call in points(writing.len(), 40, "repeated").into_iter().map(|point| writing[point]) {
         let (store, db) = opened().await;
         store.fail(Script::new().at(call, Fault::CrashAfter));
         db.migrations().apply().batch(20).await.expect_err("it died");
         store.fail(Script::new());
         let store = store.reopen::<first::Club>().await.expect("opened");
-        store.clock().advance(Duration::from_secs(130));
+        store.clock().advance(GONE);
         let db = next::<unique::Club>(&store).await;
         let saved = db.migrations().status().await.unwrap().map_or(0, |status| status.touched);
         let applied = db.migrations().apply().await.expect("applied");
@@ -163,15 +123,16 @@ async fn built(mode: Consistency) -> TestDatabase {
     let db = next::<unique::Club>(&store).await;
     db.migrations().apply().await.expect("applied");
     assert_eq!(badges(&db).await, 202, "{mode:?}");
-    store.clock().advance(Duration::from_secs(130));
+    store.clock().advance(GONE);
     store
 }
 
 #[tokio::test]
 async fn a_rollback_that_died_anywhere_is_taken_up() {
     for mode in MODES {
-        at_every_call(
-            built(mode).await,
+        replay::<first::Club, _, _>(
+            ("taken back", ALL),
+            &built(mode).await,
             async |store| program::<unique::Club>(store).await,
             async |db| db.migrations().rollback().await.map(drop),
             async |store, told| {
@@ -208,9 +169,10 @@ async fn a_contract_that_died_anywhere_is_taken_up() {
         db.migrations().apply().await.expect("applied");
         assert_built(&db, &format!("{mode:?}")).await;
         drop(db);
-        store.clock().advance(Duration::from_secs(130));
-        let calls = at_every_call(
-            store,
+        store.clock().advance(GONE);
+        let calls = replay::<first::Club, _, _>(
+            ("contracted", ALL),
+            &store,
             async |store| program::<first::Club>(store).await,
             async |db| db.migrations().contract().await.map(drop),
             async |store, told| {

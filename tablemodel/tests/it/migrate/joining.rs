@@ -11,6 +11,7 @@ use tablemodel::{
 };
 
 use super::{Club, MODES, assert_built, assert_clean, filled, next, program, program_over, rewrites::second};
+use crate::points::points;
 
 async fn apply(db: &Database, batch: usize) -> tablemodel::Result<Applied> {
     db.migrations().apply().rate(50.0).batch(batch).workers(1).wait(Duration::from_secs(3_000)).await
@@ -85,38 +86,41 @@ async fn mortal(store: &TestDatabase, call: Option<usize>) -> (Database, FaultSt
     (db, faults)
 }
 
+/// Applies by two programs of a copy, one of which dies, and tells how often that one called its store; the other ends what both began.
+async fn joined(whole: &TestDatabase, dies_first: bool, at: Option<usize>, told: &str) -> usize {
+    let store = whole.fork().expect("in memory");
+    let heir = program::<second::Club>(&store).await;
+    let (mortal, faults) = mortal(&store, at).await;
+    let from = faults.calls();
+    let (dead, applied) = match dies_first {
+        true => tokio::join!(apply(&mortal, 4), apply(&heir, 4)),
+        false => {
+            let (applied, dead) = tokio::join!(apply(&heir, 4), apply(&mortal, 4));
+            (dead, applied)
+        }
+    };
+    assert!(at.is_some() || dead.is_ok(), "{told}: {dead:?}");
+    let applied = applied.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+    assert!(applied.is_complete(), "{told}: {applied:?}");
+    let of = super::all_rows(&heir, "Club").await;
+    assert_eq!(of.iter().filter(|row| row.properties.get("Town").is_some()).count(), 36, "{told}");
+    assert_clean(&heir, told).await;
+    let plan = heir.migrations().plan().await.unwrap();
+    assert!(plan.is_empty() && plan.unfinished.is_none(), "{told}: {plan:?}");
+    faults.calls() - from
+}
+
 /// Whichever of them dies, and whenever: the other ends what both began.
 #[tokio::test]
 async fn of_two_programs_either_may_die_anywhere() {
+    let whole = filled(Consistency::Azure, 3, 12).await;
+    next::<second::Club>(&whole).await;
     for dies_first in [true, false] {
-        let mut calls = None;
-        for call in 0_usize.. {
-            if calls.is_some_and(|calls| call > calls) {
-                break;
-            }
-            let store = filled(Consistency::Azure, 3, 12).await;
-            let heir = next::<second::Club>(&store).await;
-            let told = format!("the {} dies at call {call} of {calls:?}", if dies_first { "first" } else { "second" });
-            let at = call.checked_sub(1);
-            let (mortal, faults) = mortal(&store, at).await;
-            let from = faults.calls();
-            let (dead, applied) = match dies_first {
-                true => tokio::join!(apply(&mortal, 4), apply(&heir, 4)),
-                false => {
-                    let (applied, dead) = tokio::join!(apply(&heir, 4), apply(&mortal, 4));
-                    (dead, applied)
-                }
-            };
-            calls.get_or_insert(faults.calls() - from);
-            assert!(at.is_some() || dead.is_ok(), "{told}: {dead:?}");
-            let applied = applied.unwrap_or_else(|error| panic!("{told}: {error:?}"));
-            assert!(applied.is_complete(), "{told}: {applied:?}");
-            let of = super::all_rows(&heir, "Club").await;
-            assert_eq!(of.iter().filter(|row| row.properties.get("Town").is_some()).count(), 36, "{told}");
-            assert_clean(&heir, &told).await;
-            let plan = heir.migrations().plan().await.unwrap();
-            assert!(plan.is_empty() && plan.unfinished.is_none(), "{told}: {plan:?}");
+        let told = format!("the {} dies", if dies_first { "first" } else { "second" });
+        let calls = joined(&whole, dies_first, None, &told).await;
+        assert!(calls > 20, "{calls} calls");
+        for call in points(calls, 40, &told) {
+            joined(&whole, dies_first, Some(call), &format!("{told} at call {call} of {calls}")).await;
         }
-        assert!(calls.is_some_and(|calls| calls > 20), "{calls:?} calls");
     }
 }

@@ -9,6 +9,7 @@ use tablemodel::{
 };
 
 use super::{Club, MODES, Person, all_rows, assert_built, assert_clean, filled, first, next, program, store_of};
+use crate::points::points;
 
 /// 210 persons: too many to be migrated when tables are ensured.
 pub(super) async fn built(mode: Consistency) -> TestDatabase {
@@ -340,7 +341,7 @@ async fn what_a_program_does_beside_a_migration_that_died_is_in_the_index_at_its
         let db = next::<Club>(&whole).await;
         drop(db);
         let mut done = 0;
-        for call in (0..400).step_by(23) {
+        for call in points(400, 12, &format!("{mode:?}")) {
             let (store, told) = (whole.fork().expect("in memory"), format!("{mode:?}, call {call}"));
             let db = next::<Club>(&store).await;
             store.fail(Script::new().at(call, Fault::CrashAfter));

@@ -9,11 +9,12 @@ use tablemodel::{
     Consistency, IndexState, ValueRef,
     blob::object_store::{ObjectStoreExt, path::Path},
     prelude::*,
-    testing::{Fault, Script, TestDatabase},
+    testing::TestDatabase,
 };
 
 use self::releases::*;
 use super::{MODES, all_rows, assert_clean, first, next, program, store_of};
+use crate::crashes::replay;
 
 fn body(id: u32, length: usize) -> Vec<u8> {
     (0..length).map(|at| (at as u32).wrapping_mul(7).wrapping_add(id) as u8).collect()
@@ -241,45 +242,31 @@ async fn without_a_new_version_rows_are_read_as_they_are_or_refused() {
     }
 }
 
-/// One kind of fault at each call of a migration, in turn; what it leaves is whole, and whoever goes on ends with the new layout.
+/// What a migration leaves that dies is whole, and whoever goes on ends with the new layout.
 async fn killed_anywhere<Old: Release, New: Release>(left: Left) {
     const NOTES: u32 = 2;
-    let faults = [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply];
     for mode in MODES {
-        let (mut call, mut calls) = (0, 1);
-        while call < calls {
-            let told = format!("{mode:?}, {}: call {call} of {calls}", std::any::type_name::<New>());
-            let store = kept::<Old>(mode, NOTES, 60_000).await;
-            let db = program::<New::Model>(&store).await;
-            store.forget_calls();
-            if calls > 1 {
-                store.fail(Script::new().at(call, faults[call % faults.len()].clone()));
-            }
-            let ended = async {
+        let calls = replay::<first::Club, _, _>(
+            (std::any::type_name::<New>(), 24),
+            &kept::<Old>(mode, NOTES, 60_000).await,
+            async |store| program::<New::Model>(store).await,
+            async |db| {
                 db.ensure_tables().await?;
                 db.migrations().apply().workers(1).await.map(drop)
-            };
-            let ended = ended.await;
-            if calls == 1 {
-                ended.expect("without a fault");
-                calls = store.calls().len();
-                continue;
-            }
-            drop(db);
-            store.fail(Script::new());
-            let store = store.reopen::<first::Club>().await.expect("opened");
-            store.clock().advance(Duration::from_secs(130));
-            let db = program::<New::Model>(&store).await;
-            let read = New::notes(&db).await.unwrap_or_else(|error| panic!("{told}: torn: {error:?}"));
-            assert_eq!(read, expected(NOTES, 60_000), "{told}: before it goes on");
-            db.ensure_tables().await.expect("ensured");
-            let applied = db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
-            assert!(applied.is_complete(), "{told}: {applied:?}");
-            assert_laid_out(&db, left, 2, &told).await;
-            assert_eq!(New::notes(&db).await.expect("read"), expected(NOTES, 60_000), "{told}");
-            assert_clean(&db, &told).await;
-            call += 1;
-        }
+            },
+            async |store, told| {
+                let db = program::<New::Model>(store).await;
+                let read = New::notes(&db).await.unwrap_or_else(|error| panic!("{told}: torn: {error:?}"));
+                assert_eq!(read, expected(NOTES, 60_000), "{told}: before it goes on");
+                db.ensure_tables().await.expect("ensured");
+                let applied = db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                assert!(applied.is_complete(), "{told}: {applied:?}");
+                assert_laid_out(&db, left, 2, told).await;
+                assert_eq!(New::notes(&db).await.expect("read"), expected(NOTES, 60_000), "{told}");
+                assert_clean(&db, told).await;
+            },
+        )
+        .await;
         assert!(calls > 10, "{calls} calls");
     }
 }

@@ -10,7 +10,8 @@ use tablemodel::{
     testing::{Fault, Script},
 };
 
-use super::{MODES, all_rows, assert_clean, crashes::at_every_call, filled, first, next, program, states};
+use super::{MODES, all_rows, assert_clean, filled, first, next, program, states};
+use crate::{crashes::replay, points::ALL};
 
 /// The second release: a city is a town, in capitals; nobody is called `bad`.
 pub(super) mod second {
@@ -341,8 +342,9 @@ async fn an_older_row_that_comes_to_where_it_was_already_is_written_too() {
 async fn a_rewrite_that_died_anywhere_is_taken_up() {
     // In the atomic mode it comes with the tables.
     for mode in MODES {
-        let calls = at_every_call(
-            filled(mode, 3, 10).await,
+        let calls = replay::<first::Club, _, _>(
+            ("rewritten", ALL),
+            &filled(mode, 3, 10).await,
             async |store| program::<second::Club>(store).await,
             async |db| {
                 db.ensure_tables().await?;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tablemodel::{ErrorKind, prelude::*};
 
-use super::{MODES, assert_clean, crashes::at_every_call, filled, new_flights, next, program, second};
+use super::{MODES, assert_clean, before, crashes::applied, new_flights, next, program, second};
+use crate::crashes::replay;
 
 /// The release that moves it once more.
 mod third {
@@ -48,13 +49,10 @@ mod third {
 #[tokio::test]
 async fn a_switch_that_was_cut_short_is_not_taken_for_the_one_after_it() {
     for mode in MODES {
-        at_every_call(
-            async || {
-                let store = filled(mode, 1, 4).await;
-                let db = next::<second::Model>(&store).await;
-                db.migrations().apply().await.expect("applied");
-                (store, db)
-            },
+        replay::<before::Model, _, _>(
+            ("switched", 30),
+            &applied::<second::Model>(mode).await,
+            async |store| program::<second::Model>(store).await,
             async |db| db.migrations().contract().await.map(drop),
             async |store, told| {
                 let early = program::<third::Model>(store).await;

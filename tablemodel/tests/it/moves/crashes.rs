@@ -7,68 +7,32 @@ use tablemodel::{
     migrations::Unfinished,
     prelude::*,
     store::{KeyRange, Query},
-    testing::{Fault, Script, TestDatabase},
+    testing::TestDatabase,
 };
 
 use super::{
     MODES, ORIGINS, assert_clean, before, filled, first, new_flights, new_rows, next, old_flights, old_rows, program,
     second,
 };
+use crate::{crashes::replay, points::ALL};
 
-/// Runs `work` with a fault at every call of it, each time on a store of its own, and then `end` without.
-pub(super) async fn at_every_call<W, E>(made: impl AsyncFn() -> (TestDatabase, Database), work: W, end: E) -> usize
-where
-    W: AsyncFn(&Database) -> tablemodel::Result<()>,
-    E: AsyncFn(&TestDatabase, &str),
-{
-    at_calls::<before::Model, _, _>((0, 1), made, work, end).await
-}
-
-/// The same at one call of so many, the first after the given one.
-pub(super) async fn at_calls<M, W, E>(
-    (first, step): (usize, usize),
-    made: impl AsyncFn() -> (TestDatabase, Database),
-    work: W,
-    end: E,
-) -> usize
-where
-    M: TableModel,
-    W: AsyncFn(&Database) -> tablemodel::Result<()>,
-    E: AsyncFn(&TestDatabase, &str),
-{
-    let (store, db) = made().await;
-    store.forget_calls();
-    work(&db).await.expect("without a fault");
-    let calls = store.calls().len();
-    for call in (first..calls).step_by(step) {
-        for fault in [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply] {
-            let told = format!("{:?}: {fault:?} at call {call} of {calls}", store.consistency());
-            let (store, db) = made().await;
-            let replies = !matches!(fault, Fault::LostReply);
-            store.fail(Script::new().at(call, fault));
-            let result = work(&db).await;
-            drop(db);
-            if !replies {
-                result.as_ref().unwrap_or_else(|error| panic!("{told}: {error:?}"));
-            }
-            store.fail(Script::new());
-            let store = store.reopen::<M>().await.expect("opened");
-            store.clock().advance(Duration::from_secs(130));
-            end(&store, &told).await;
-        }
-    }
-    calls
+/// A store whose flights have both forms, as a program of that release left it, which has ended.
+pub(super) async fn applied<M: TableModel>(mode: Consistency) -> TestDatabase {
+    let store = filled(mode, 1, 4).await;
+    let db = next::<M>(&store).await;
+    db.migrations().apply().await.expect("applied");
+    assert_clean(&db, "applied").await;
+    db.close().await.expect("ended");
+    store
 }
 
 #[tokio::test]
 async fn an_application_that_died_anywhere_is_taken_up_by_either_release() {
     for mode in MODES {
-        let calls = at_every_call(
-            async || {
-                let store = filled(mode, 1, 3).await;
-                let db = program::<first::Model>(&store).await;
-                (store, db)
-            },
+        let calls = replay::<before::Model, _, _>(
+            ("applied", 48),
+            &filled(mode, 1, 3).await,
+            async |store| program::<first::Model>(store).await,
             async |db| {
                 db.ensure_tables().await?;
                 db.migrations().apply().workers(1).await.map(drop)
@@ -121,13 +85,10 @@ async fn assert_is_closed(store: &TestDatabase, told: &str) -> bool {
 async fn a_switch_that_died_anywhere_is_taken_up_and_every_entity_has_one_form() {
     for mode in MODES {
         let closed = Cell::new(0);
-        let calls = at_every_call(
-            async || {
-                let store = filled(mode, 1, 4).await;
-                let db = next::<second::Model>(&store).await;
-                db.migrations().apply().await.expect("applied");
-                (store, db)
-            },
+        let calls = replay::<before::Model, _, _>(
+            ("switched", 48),
+            &applied::<second::Model>(mode).await,
+            async |store| program::<second::Model>(store).await,
             async |db| db.migrations().contract().await.map(drop),
             async |store, told| {
                 closed.set(closed.get() + u32::from(assert_is_closed(store, told).await));
@@ -157,13 +118,10 @@ async fn a_switch_that_died_anywhere_is_taken_up_and_every_entity_has_one_form()
 #[tokio::test]
 async fn a_rollback_that_died_anywhere_is_taken_up() {
     for mode in MODES {
-        at_every_call(
-            async || {
-                let store = filled(mode, 1, 4).await;
-                let db = next::<first::Model>(&store).await;
-                db.migrations().apply().await.expect("applied");
-                (store, db)
-            },
+        replay::<before::Model, _, _>(
+            ("taken back", ALL),
+            &applied::<first::Model>(mode).await,
+            async |store| program::<first::Model>(store).await,
             async |db| db.migrations().rollback().await.map(drop),
             async |store, told| {
                 let db = program::<first::Model>(store).await;
@@ -184,13 +142,10 @@ async fn a_rollback_that_died_anywhere_is_taken_up() {
 #[tokio::test]
 async fn a_write_that_died_anywhere_leaves_both_forms_alike() {
     for mode in MODES {
-        at_every_call(
-            async || {
-                let store = filled(mode, 1, 4).await;
-                let db = next::<first::Model>(&store).await;
-                db.migrations().apply().await.expect("applied");
-                (store, db)
-            },
+        replay::<before::Model, _, _>(
+            ("written", ALL),
+            &applied::<first::Model>(mode).await,
+            async |store| program::<first::Model>(store).await,
             async |db| {
                 db.update(first::Flight::find().carrier("C0").number(1), |f| {
                     (f.origin, f.seats) = (ORIGINS[4].into(), 900);
@@ -221,14 +176,10 @@ async fn a_write_that_died_anywhere_leaves_both_forms_alike() {
 /// A program that dies while it moves an entity to another key leaves it at neither: a switch waits until it has arrived.
 #[tokio::test]
 async fn an_entity_between_two_keys_is_not_lost_by_a_switch() {
-    let calls = at_every_call(
-        async || {
-            let store = filled(Consistency::Azure, 1, 4).await;
-            let db = next::<first::Model>(&store).await;
-            db.migrations().apply().await.expect("applied");
-            assert_clean(&db, "applied").await;
-            (store, db)
-        },
+    let calls = replay::<before::Model, _, _>(
+        ("between", ALL),
+        &applied::<first::Model>(Consistency::Azure).await,
+        async |store| program::<first::Model>(store).await,
         async |db| {
             let mut moved = first::Flight::find().carrier("C0").number(2).one(db).await?.expect("there");
             (moved.carrier, moved.number) = ("C1".into(), 9);

@@ -5,10 +5,10 @@ use std::{cell::Cell, time::Duration};
 use tablemodel::{Consistency, ErrorKind, format::Fingerprint, prelude::*, testing::TestDatabase};
 
 use super::{
-    Flights, MODES, ORIGINS, ahead::third, before, crashes::at_calls, filled, first, new_flights, next, old_flights,
+    Flights, MODES, ORIGINS, ahead::third, before, crashes::applied, filled, first, new_flights, next, old_flights,
     program, second,
 };
-use crate::{migrate::store_of, stall::Program};
+use crate::{crashes::replay, migrate::store_of, stall::Program};
 
 /// Longer than a lease lives.
 const LONG: Duration = Duration::from_secs(130);
@@ -151,26 +151,18 @@ async fn an_export_without_the_form_leaves_out_what_of_its_move_was_interrupted(
             }
             Err(error) => assert_eq!(*error.kind(), ErrorKind::Moved { to: 2 }, "{told}: {error:?}"),
         };
-        let begun = async || {
-            let store = filled(mode, 1, 4).await;
-            let db = program::<first::Model>(&store).await;
-            (store, db)
-        };
         let apply = async |db: &Database| {
             db.ensure_tables().await?;
             let plans = [("0002_moves".to_owned(), Fingerprint(7))];
             db.migrations().begin_plans(&plans).await?;
             db.migrations().apply().workers(1).await.map(drop)
         };
-        at_calls::<before::Model, _, _>((0, 4), begun, apply, &end).await;
-        let applied = async || {
-            let store = filled(mode, 1, 4).await;
-            let db = next::<second::Model>(&store).await;
-            db.migrations().apply().await.expect("applied");
-            (store, db)
-        };
+        let early = async |store: &TestDatabase| program::<first::Model>(store).await;
+        replay::<before::Model, _, _>(("applied", 20), &was, early, apply, &end).await;
         let contract = async |db: &Database| db.migrations().contract().await.map(drop);
-        at_calls::<before::Model, _, _>((0, 3), applied, contract, &end).await;
+        let late = async |store: &TestDatabase| program::<second::Model>(store).await;
+        let both = applied::<second::Model>(mode).await;
+        replay::<before::Model, _, _>(("switched", 20), &both, late, contract, &end).await;
         assert!(exports.get() > 10, "{exports:?}");
     }
 }

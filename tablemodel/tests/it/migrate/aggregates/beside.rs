@@ -20,7 +20,10 @@ use super::{
     super::{next, program_over},
     CITIES, Club, Person, Team, assert_counted, before, filled, person, team, town,
 };
-use crate::between::{Around, Between};
+use crate::{
+    between::{Around, Between},
+    points::points,
+};
 
 /// A store each call of which waits for others a few times, by numbers from a seed.
 struct Shuffled {
@@ -33,9 +36,14 @@ impl Shuffled {
     }
 
     async fn wait(&self) {
-        for _ in 0..roll(&self.dice, 6) {
-            tokio::task::yield_now().await;
-        }
+        pause(&self.dice, 6).await;
+    }
+}
+
+/// Lets others go first, fewer times than that.
+async fn pause(dice: &AtomicU64, times: u64) {
+    for _ in 0..roll(dice, times) {
+        tokio::task::yield_now().await;
     }
 }
 
@@ -112,12 +120,22 @@ async fn write(db: &Database, dice: &AtomicU64, told: &str) {
     }
 }
 
+/// So often others may go first between two writes of one program, at most: each of its calls is one time where it is shuffled, and a
+/// whole write is where it is not. Who never waited would write more than is counted.
+const PAUSE: u64 = 40;
+
+/// So many of the seeds from 1 on.
+fn seeds(count: usize, at_most: usize, told: &str) -> impl Iterator<Item = u64> {
+    points(count, at_most, told).into_iter().map(|seed| 1 + seed as u64)
+}
+
 #[tokio::test]
 async fn writers_of_the_new_release_change_everything_while_it_is_counted() {
     for mode in [Consistency::Azure, Consistency::Atomic] {
-        for seed in 1..=8 {
+        let whole = filled(mode, 3, if mode == Consistency::Azure { 8 } else { 70 }).await;
+        for seed in seeds(8, 4, &format!("{mode:?}")) {
             let told = format!("{mode:?}, seed {seed}");
-            let store = filled(mode, 3, if mode == Consistency::Azure { 8 } else { 70 }).await;
+            let store = whole.fork().expect("in memory");
             let db = match mode {
                 Consistency::Azure => next::<Club>(&store).await,
                 Consistency::Atomic => program_over::<Club>(&store, Shuffled::over(store.store(), seed)).await,
@@ -138,6 +156,7 @@ async fn writers_of_the_new_release_change_everything_while_it_is_counted() {
                     write(db, &dice, told).await;
                     writes.set(writes.get() + 1);
                     tokio::task::yield_now().await;
+                    pause(&dice, PAUSE).await;
                 }
             };
             let work = async {
@@ -148,7 +167,7 @@ async fn writers_of_the_new_release_change_everything_while_it_is_counted() {
                     }
                     result = leader.migrations().apply().await;
                 }
-                for _ in 0..20 {
+                for _ in 0..3 * PAUSE {
                     tokio::task::yield_now().await; // some are written after it
                 }
                 over.set(true);
@@ -166,9 +185,10 @@ async fn writers_of_the_new_release_change_everything_while_it_is_counted() {
 /// A program of the first release counts nothing: it is waited for, and what it wrote is counted.
 #[tokio::test]
 async fn what_an_old_program_writes_before_it_ends_is_counted() {
-    for seed in 1..=6 {
+    let whole = filled(Consistency::Azure, 3, 8).await;
+    for seed in seeds(6, 3, "old") {
         let told = format!("seed {seed}");
-        let store = filled(Consistency::Azure, 3, 8).await;
+        let store = whole.fork().expect("in memory");
         let old = program_over::<before::Club>(&store, Shuffled::over(store.store(), seed)).await;
         let new = next::<Club>(&store).await;
         let db = program_over::<Club>(&store, Shuffled::over(store.store(), seed * 7)).await;
@@ -184,6 +204,7 @@ async fn what_an_old_program_writes_before_it_ends_is_counted() {
             while !over.get() {
                 write(&new, &dice, &told).await;
                 tokio::task::yield_now().await;
+                pause(&dice, PAUSE).await;
             }
         };
         let work = async {

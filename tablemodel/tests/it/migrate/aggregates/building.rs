@@ -6,13 +6,14 @@ use tablemodel::{
     Consistency, ErrorKind, IndexState,
     prelude::*,
     store::{KeyRange, RowRange},
-    testing::{CallKind, Fault, Script},
+    testing::{CallKind, CallRecord, Fault, Script},
 };
 
 use super::{
-    super::{MODES, all_rows, assert_clean, next, program, states},
+    super::{MODES, all_rows, assert_clean, crashes::moves_of_states, next, program, states},
     Club, Person, Team, assert_counted, assert_uncounted, before, filled, person, team, town,
 };
+use crate::points::points;
 
 /// Whatever may change the aggregates, once.
 async fn change(db: &Database) {
@@ -208,18 +209,32 @@ async fn a_partition_is_read_once_for_all_its_cells() {
     }
 }
 
-/// The migration stops at each of its states, by dying at many of its calls; programs write; it is taken back.
+/// Where a migration that makes these calls dies: before each change of states, after the last one, and between.
+fn stops(calls: &[CallRecord], mode: Consistency) -> Vec<(usize, Fault)> {
+    let moves = moves_of_states(calls);
+    let last = moves.last().copied().expect("the states are changed");
+    let before = moves.into_iter().map(|call| (call, Fault::CrashBefore));
+    let between = points(calls.len(), 4, &format!("{mode:?}")).into_iter().map(|call| (call, Fault::CrashAfter));
+    before.chain([(last, Fault::CrashAfter)]).chain(between).collect()
+}
+
+/// The migration stops at each of its states, by dying; programs write; it is taken back.
 #[tokio::test]
 async fn at_every_state_it_can_be_taken_back() {
+    let apply = async |db: &Database| db.migrations().apply().workers(1).batch(50).await;
     for mode in MODES {
         let mut met = BTreeSet::new();
-        let persons = if mode == Consistency::Azure { 7 } else { 101 };
-        let whole = filled(mode, 2, persons).await;
-        for call in (0..10).chain((10..).step_by(41)) {
+        let whole = filled(mode, 2, if mode == Consistency::Azure { 7 } else { 101 }).await;
+        let store = whole.fork().expect("in memory");
+        let db = next::<Club>(&store).await;
+        store.forget_calls();
+        apply(&db).await.expect("applied");
+        for (call, fault) in stops(&store.calls(), mode) {
+            let told = format!("{mode:?}, {fault:?} at call {call}");
             let store = whole.fork().expect("in memory");
             let db = next::<Club>(&store).await;
-            store.fail(Script::new().at(call, Fault::CrashAfter));
-            let is_over = db.migrations().apply().workers(1).batch(50).await.is_ok();
+            store.fail(Script::new().at(call, fault));
+            let _ = apply(&db).await;
             store.fail(Script::new());
             let store = store.reopen::<before::Club>().await.expect("opened");
             store.clock().advance(Duration::from_secs(130));
@@ -229,12 +244,9 @@ async fn at_every_state_it_can_be_taken_back() {
             }
             met.extend(states(&db).await);
             change(&db).await;
-            assert_clean(&db, &format!("{mode:?}, died at call {call}")).await;
+            assert_clean(&db, &told).await;
             db.migrations().rollback().await.expect("taken back");
-            assert_uncounted(&db, &format!("{mode:?}, died at call {call}")).await;
-            if is_over {
-                break;
-            }
+            assert_uncounted(&db, &told).await;
         }
         assert_eq!(met.len(), 4, "every state was met: {met:?}");
     }

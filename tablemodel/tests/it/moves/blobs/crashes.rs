@@ -5,11 +5,15 @@ use std::{sync::Arc, time::Duration};
 use tablemodel::{
     Consistency, ErrorKind,
     prelude::*,
-    testing::{Fault, Script, TestDatabase},
+    testing::{CallRecord, Fault, Script, TestDatabase},
 };
 
 use super::*;
-use crate::blob::faulty::{FaultyBlobs, When};
+use crate::{
+    blob::faulty::{FaultyBlobs, When},
+    crashes::{GONE, deaths},
+    points::{ALL, points},
+};
 
 /// Where a program fails.
 #[derive(Debug, Clone)]
@@ -19,10 +23,20 @@ enum At {
     Object(usize),
 }
 
-/// Runs `work` with a fault at every call of it, each time on a store of its own; then collects, and lets `end` go on without. Who dies
-/// before a call dies after the one before it.
-async fn at_every_call<W, E>(made: impl AsyncFn() -> (TestDatabase, Arc<FaultyBlobs>, Database), work: W, end: E)
-where
+/// Where a program fails that makes these calls of tables, and so many of objects: in a usual run at `at_most` of the former, and half as
+/// many of the latter.
+fn places(calls: &[CallRecord], objects: usize, at_most: usize, told: &str) -> Vec<At> {
+    let tables = deaths(calls, at_most, told).into_iter().map(|(call, fault)| At::Table(call, fault));
+    tables.chain(points(objects, at_most / 2, told).into_iter().map(At::Object)).collect()
+}
+
+/// Runs `work` with a fault at calls of it, each time on a store of its own; then collects, and lets `end` go on without.
+async fn at_every_call<W, E>(
+    (mode, at_most): (Consistency, usize),
+    made: impl AsyncFn() -> (TestDatabase, Arc<FaultyBlobs>, Database),
+    work: W,
+    end: E,
+) where
     W: AsyncFn(&Database) -> tablemodel::Result<()>,
     E: AsyncFn(&TestDatabase, &str),
 {
@@ -30,10 +44,9 @@ where
     store.forget_calls();
     blobs.heal();
     work(&db).await.expect("without a fault");
-    let (tables, objects) = (store.calls().len(), blobs.calls());
-    let at_table = |call| [Fault::CrashAfter, Fault::LostReply].map(move |fault| At::Table(call, fault));
-    for at in (0..tables).flat_map(at_table).chain((0..objects).map(At::Object)) {
-        let told = format!("{:?}: {at:?} of {tables} and {objects}", store.consistency());
+    let (tables, objects) = (store.calls(), blobs.calls());
+    for at in places(&tables, objects, at_most, &format!("{mode:?}")) {
+        let told = format!("{mode:?}: {at:?} of {} and {objects}", tables.len());
         let (store, blobs, db) = made().await;
         blobs.heal();
         match at.clone() {
@@ -48,7 +61,7 @@ where
         store.fail(Script::new());
         blobs.heal();
         let store = store.reopen::<before::Model>().await.expect("opened");
-        store.clock().advance(Duration::from_secs(130));
+        store.clock().advance(GONE);
         let collector = program::<before::Model>(&store).await;
         settle(&collector, &store).await;
         drop(collector);
@@ -79,6 +92,7 @@ async fn an_application_that_died_anywhere_loses_no_blob() {
     for mode in MODES {
         let people = old_people(&program::<first::Model>(&filled(mode).await.0).await).await;
         at_every_call(
+            (mode, 32),
             async || {
                 let (store, blobs) = filled(mode).await;
                 let db = program::<first::Model>(&store).await;
@@ -98,6 +112,7 @@ async fn an_application_that_died_anywhere_loses_no_blob() {
 async fn a_write_that_died_anywhere_leaves_every_blob_to_who_links_it() {
     for mode in MODES {
         at_every_call(
+            (mode, ALL),
             async || applied(mode).await,
             async |db| {
                 let mut lee = first::Person::find().team("A").name("lee").one(db).await?.expect("there");
@@ -129,6 +144,7 @@ async fn a_switch_that_died_anywhere_loses_no_blob() {
     for mode in MODES {
         let people = old_people(&applied(mode).await.2).await;
         at_every_call(
+            (mode, 30),
             async || {
                 let (store, blobs, db) = applied(mode).await;
                 drop(db);

@@ -1,32 +1,17 @@
 //! Faults at the store calls of what concerns notes of several rows while they move: every note is as before or as after, under
 //! both forms, and after an hour no part is nobody's.
 //!
-//! A call fails in one way of moving of several, in the next one another call: all calls do, and no way is left out.
+//! In a usual run few calls fail of each way of moving, other ones of the next.
 
 use std::time::Duration;
 
 use tablemodel::{Consistency, IndexState, prelude::*, testing::TestDatabase};
 
 use super::{Before, Kept, Notes, assert_clean, filled, kept::notes, next, of_all, orphans, program, rows};
-use crate::moves::{crashes::at_calls, states, told_or_unknown};
-
-/// The ways of moving that the module above has.
-const WAYS: [&str; 7] = [
-    "one_to_several",
-    "one_to_others",
-    "several_to_one",
-    "others_to_one",
-    "several_to_others",
-    "others_to_several",
-    "several_to_several",
-];
-
-/// One call of so many, another for each way and mode.
-fn some(step: usize, way: &str, mode: Consistency) -> (usize, usize) {
-    let number =
-        WAYS.iter().position(|known| *known == way).expect("a way") * 2 + usize::from(mode == Consistency::Azure);
-    (number % step, step)
-}
+use crate::{
+    crashes::{GONE, replay},
+    moves::{states, told_or_unknown},
+};
 
 /// After this a part that no head names is nobody's.
 const GRACE: Duration = Duration::from_secs(3_700);
@@ -91,12 +76,13 @@ impl Operation {
     }
 }
 
-/// A store whose notes have both forms.
-async fn applied<Was: Before, Old: Kept>(mode: Consistency) -> (TestDatabase, Database) {
+/// A store whose notes have both forms, as a program left it that has ended.
+async fn applied<Was: Before, Old: Kept>(mode: Consistency) -> TestDatabase {
     let store = filled::<Was>(mode, 2).await;
     let db = next::<Old::Model>(&store).await;
     db.migrations().apply().await.expect("applied");
-    (store, db)
+    db.close().await.expect("ended");
+    store
 }
 
 /// Switches, and gives what the new form then says, of which nothing is beside it.
@@ -115,24 +101,24 @@ async fn finish<New: Kept>(store: &TestDatabase, told: &str) -> Notes {
 }
 
 async fn written<Was: Before, Old: Kept, New: Kept>(mode: Consistency, told: &str) {
-    let (_store, db) = applied::<Was, Old>(mode).await;
-    let before = notes::<Old>(&db).await.expect("read");
+    let both = applied::<Was, Old>(mode).await;
+    let before = notes::<Old>(&program::<Old::Model>(&both).await).await.expect("read");
     for operation in OPERATIONS {
         let mut after = before.clone();
         operation.told(&mut after);
-        let calls = at_calls::<Was::Model, _, _>(
-            some(5, told, mode),
-            async || applied::<Was, Old>(mode).await,
+        let calls = replay::<Was::Model, _, _>(
+            (&format!("{told} {operation:?}"), 1),
+            &both,
+            async |store| program::<Old::Model>(store).await,
             async |db| operation.run::<Old>(db).await,
-            async |store, at| {
-                let told = format!("{told} {operation:?} {at}");
+            async |store, told| {
                 let db = program::<Old::Model>(store).await;
-                assert_clean(&db, &told).await;
+                assert_clean(&db, told).await;
                 let now = notes::<Old>(&db).await.expect("read");
                 assert!(now == before || now == after, "{told}: {now:?}");
                 drop(db);
-                store.clock().advance(Duration::from_secs(130));
-                assert_eq!(finish::<New>(store, &told).await, now, "{told}");
+                store.clock().advance(GONE);
+                assert_eq!(finish::<New>(store, told).await, now, "{told}");
             },
         )
         .await;
@@ -146,21 +132,17 @@ async fn a_write_that_died_anywhere_leaves_both_forms_of_several_rows_alike() {
 }
 
 async fn taken_up<Was: Before, Old: Kept, New: Kept>(mode: Consistency, told: &str) {
-    at_calls::<Was::Model, _, _>(
-        some(14, told, mode),
-        async || {
-            let store = filled::<Was>(mode, 2).await;
-            let db = program::<Old::Model>(&store).await;
-            (store, db)
-        },
+    replay::<Was::Model, _, _>(
+        (told, 6),
+        &filled::<Was>(mode, 2).await,
+        async |store| program::<Old::Model>(store).await,
         async |db| {
             db.ensure_tables().await?;
             db.migrations().apply().workers(1).await.map(drop)
         },
-        async |store, at| {
-            let told = format!("{told} {at}");
+        async |store, told| {
             let was = notes::<Old>(&program::<Old::Model>(store).await).await.expect("read");
-            assert_eq!((was.len(), finish::<New>(store, &told).await), (4, was), "{told}");
+            assert_eq!((was.len(), finish::<New>(store, told).await), (4, was), "{told}");
         },
     )
     .await;
@@ -172,24 +154,18 @@ async fn an_application_over_several_rows_that_died_anywhere_is_taken_up() {
 }
 
 async fn switched<Was: Before, Old: Kept, New: Kept>(mode: Consistency, told: &str) {
-    at_calls::<Was::Model, _, _>(
-        some(14, told, mode),
-        async || {
-            let (store, db) = applied::<Was, Old>(mode).await;
-            drop(db);
-            store.clock().advance(Duration::from_secs(130));
-            let db = next::<New::Model>(&store).await;
-            (store, db)
-        },
+    replay::<Was::Model, _, _>(
+        (told, 6),
+        &applied::<Was, Old>(mode).await,
+        async |store| next::<New::Model>(store).await,
         async |db| db.migrations().contract().await.map(drop),
-        async |store, at| {
-            let told = format!("{told} {at}");
+        async |store, told| {
             let db = program::<New::Model>(store).await;
-            assert_clean(&db, &told).await;
+            assert_clean(&db, told).await;
             assert_eq!(notes::<New>(&db).await.expect("read").len(), 4, "{told}");
             db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
             drop(db);
-            assert_eq!(finish::<New>(store, &told).await.len(), 4, "{told}");
+            assert_eq!(finish::<New>(store, told).await.len(), 4, "{told}");
         },
     )
     .await;
@@ -201,23 +177,23 @@ async fn a_switch_to_several_rows_that_died_anywhere_is_taken_up() {
 }
 
 async fn taken_back<Was: Before, Old: Kept, New: Kept>(mode: Consistency, told: &str) {
-    at_calls::<Was::Model, _, _>(
-        some(14, told, mode),
-        async || applied::<Was, Old>(mode).await,
+    replay::<Was::Model, _, _>(
+        (told, 6),
+        &applied::<Was, Old>(mode).await,
+        async |store| program::<Old::Model>(store).await,
         async |db| db.migrations().rollback().await.map(drop),
-        async |store, at| {
-            let told = format!("{told} {at}");
+        async |store, told| {
             let db = program::<Old::Model>(store).await;
             let is_over = states(&db).await == [IndexState::Absent]
                 && db.migrations().plan().await.expect("planned").unfinished.is_none();
             if !is_over {
                 db.migrations().rollback().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
             }
-            assert_clean(&db, &told).await;
+            assert_clean(&db, told).await;
             assert_eq!(notes::<Old>(&db).await.expect("read").len(), 4, "{told}");
             assert!(rows(&db, 2).await.is_empty(), "{told}");
             drop(db);
-            assert_eq!(finish::<New>(store, &told).await.len(), 4, "{told}");
+            assert_eq!(finish::<New>(store, told).await.len(), 4, "{told}");
         },
     )
     .await;

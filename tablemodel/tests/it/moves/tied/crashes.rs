@@ -1,9 +1,7 @@
 //! A fault at the store calls of a move, and of writes beside it, of entities and of what they copy: in the end both forms are alike,
 //! and say what the sources do.
 //!
-//! One call of several fails, in each write another; all did once.
-
-use std::time::Duration;
+//! In a usual run some calls fail, of each write others.
 
 use tablemodel::{Consistency, IndexState, prelude::*, testing::TestDatabase};
 
@@ -11,7 +9,10 @@ use super::{
     City, Club, MODES, Sponsor, assert_clean, assert_follow, before, filled, first, new_people, next, old_people,
     program, rows_of, second,
 };
-use crate::moves::{crashes::at_calls, states, told_or_unknown};
+use crate::{
+    crashes::{GONE, replay},
+    moves::{states, told_or_unknown},
+};
 
 /// What is written of a store whose people have both forms.
 #[derive(Debug, Clone, Copy)]
@@ -77,30 +78,32 @@ impl Write {
     }
 }
 
-async fn applied(mode: Consistency) -> (TestDatabase, Database) {
+/// A store whose people have both forms, as a program of that release left it, which has ended.
+async fn applied<M: TableModel>(mode: Consistency) -> TestDatabase {
     let store = filled(mode, 3).await;
-    let db = next::<first::Model>(&store).await;
+    let db = next::<M>(&store).await;
     db.migrations().apply().await.expect("applied");
-    (store, db)
+    db.close().await.expect("ended");
+    store
 }
 
-/// Every call of so many, the first after the given one.
-async fn writes_that_die(which: (usize, usize)) {
+#[tokio::test]
+async fn a_write_beside_the_move_that_died_anywhere_leaves_both_forms_alike() {
     for mode in MODES {
-        for (number, write) in WRITES.into_iter().enumerate() {
-            let first_call = (which.0 + number) % which.1;
-            let calls = at_calls::<first::Model, _, _>(
-                (first_call, which.1),
-                async || applied(mode).await,
+        let both = applied::<first::Model>(mode).await;
+        for write in WRITES {
+            let calls = replay::<first::Model, _, _>(
+                (&format!("{write:?}"), 5),
+                &both,
+                async |store| program::<first::Model>(store).await,
                 async |db| write.run(db).await,
                 async |store, told| {
-                    let told = &format!("{write:?}: {told}");
                     let db = program::<first::Model>(store).await;
                     assert_clean(&db, told).await;
                     let was = old_people(&db).await;
                     assert_follow(&db, &was, told).await;
                     drop(db);
-                    store.clock().advance(Duration::from_secs(130));
+                    store.clock().advance(GONE);
                     let db = next::<second::Model>(store).await;
                     assert_eq!(new_people(&db).await.unwrap(), was, "{told}");
                 },
@@ -111,15 +114,13 @@ async fn writes_that_die(which: (usize, usize)) {
     }
 }
 
-async fn moves_that_die(which: (usize, usize)) {
+#[tokio::test]
+async fn a_move_with_copies_that_died_anywhere_is_taken_up() {
     for mode in MODES {
-        at_calls::<before::Model, _, _>(
-            which,
-            async || {
-                let store = filled(mode, 3).await;
-                let db = program::<first::Model>(&store).await;
-                (store, db)
-            },
+        replay::<before::Model, _, _>(
+            ("moved", 24),
+            &filled(mode, 3).await,
+            async |store| program::<first::Model>(store).await,
             async |db| {
                 db.ensure_tables().await?;
                 db.migrations().apply().workers(1).await.map(drop)
@@ -150,16 +151,13 @@ async fn switched(store: &TestDatabase, told: &str) {
     assert_follow(&db, &new_people(&db).await.expect("read"), told).await;
 }
 
-async fn switches_that_die(which: (usize, usize)) {
+#[tokio::test]
+async fn a_switch_with_copies_that_died_anywhere_is_taken_up() {
     for mode in MODES {
-        at_calls::<second::Model, _, _>(
-            which,
-            async || {
-                let store = filled(mode, 3).await;
-                let db = next::<second::Model>(&store).await;
-                db.migrations().apply().await.expect("applied");
-                (store, db)
-            },
+        replay::<second::Model, _, _>(
+            ("switched", 24),
+            &applied::<second::Model>(mode).await,
+            async |store| program::<second::Model>(store).await,
             async |db| db.migrations().contract().await.map(drop),
             async |store, told| switched(store, told).await,
         )
@@ -167,16 +165,18 @@ async fn switches_that_die(which: (usize, usize)) {
     }
 }
 
-async fn rollbacks_that_die(which: (usize, usize)) {
+#[tokio::test]
+async fn a_rollback_with_copies_that_died_anywhere_is_taken_up() {
     for mode in MODES {
-        at_calls::<first::Model, _, _>(
-            which,
-            async || applied(mode).await,
+        replay::<first::Model, _, _>(
+            ("taken back", 24),
+            &applied::<first::Model>(mode).await,
+            async |store| program::<first::Model>(store).await,
             async |db| db.migrations().rollback().await.map(drop),
             async |store, told| {
                 let db = program::<first::Model>(store).await;
                 let is_over = states(&db).await == [IndexState::Absent]
-                    && db.migrations().plan().await.unwrap().unfinished.is_none();
+                    && db.migrations().plan().await.expect("planned").unfinished.is_none();
                 if !is_over {
                     db.migrations().rollback().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
                 }
@@ -191,24 +191,4 @@ async fn rollbacks_that_die(which: (usize, usize)) {
         )
         .await;
     }
-}
-
-#[tokio::test]
-async fn a_write_beside_the_move_that_died_anywhere_leaves_both_forms_alike() {
-    writes_that_die((0, 3)).await;
-}
-
-#[tokio::test]
-async fn a_move_with_copies_that_died_anywhere_is_taken_up() {
-    moves_that_die((0, 7)).await;
-}
-
-#[tokio::test]
-async fn a_switch_with_copies_that_died_anywhere_is_taken_up() {
-    switches_that_die((0, 4)).await;
-}
-
-#[tokio::test]
-async fn a_rollback_with_copies_that_died_anywhere_is_taken_up() {
-    rollbacks_that_die((0, 3)).await;
 }
