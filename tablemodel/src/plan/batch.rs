@@ -173,8 +173,8 @@ impl BatchPlan {
             || primary.is_some_and(|row| matches!(row.action, Action::Insert(_)))
             || self.left_at(&key.row).is_some_and(|left| left.born);
         let owner = taken.map_or(key.row.as_str(), |(row, _)| row);
-        let (properties, parts) =
-            self.take(number, schema, planned, (&key.partition, owner, known), setting, context)?;
+        let left = self.take(number, schema, planned, (&key.partition, owner, known), setting, context);
+        let (properties, parts) = left.map_err(|error| error.in_operation(number))?;
         if !claims {
             self.claims.retain(|away| away.change != number);
         }
