@@ -14,6 +14,7 @@ use std::{
 
 use async_trait::async_trait;
 use tablemodel_store::{
+    DateTime,
     clock::{Clock, ManualClock, Sleep},
     fault::FaultStore,
 };
@@ -24,6 +25,8 @@ use crate::environment::{Environment, Random};
 pub(super) const NEVER: Duration = Duration::MAX;
 /// How often others are let go first for a turn while nobody calls the store: who has it waits for the one who waits here.
 const STILL: u32 = 50_000;
+/// The least by which a clock moves.
+const TICK: Duration = Duration::from_nanos(100);
 
 /// What a program sees of the world.
 pub(super) fn environment(clock: &ManualClock, random: &Arc<Counter>, faults: &Arc<FaultStore>) -> Environment {
@@ -62,13 +65,17 @@ impl Sleep for AtOnce {
     }
 }
 
-/// Lasts until the test has moved the clock.
+/// Lasts until the test has moved the clock, by a tick at least: one who never waits keeps a thread to itself. At the end of time it
+/// lasts for ever.
 struct UntilMoved(ManualClock);
 
 #[async_trait]
 impl Sleep for UntilMoved {
     async fn sleep(&self, time: Duration) {
-        self.0.passed(time).await;
+        match self.0.now() < DateTime::MAX {
+            true => self.0.passed(time.max(TICK)).await,
+            false => std::future::pending().await,
+        }
     }
 }
 
