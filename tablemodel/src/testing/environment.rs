@@ -79,13 +79,15 @@ impl Sleep for UntilMoved {
     }
 }
 
-/// Moves the clock, and lets others go on before it ends.
+/// Moves the clock as far as others who wait at once have not moved it, and lets others go on before it ends.
 pub(super) struct Passing(pub(super) ManualClock);
 
 #[async_trait]
 impl Sleep for Passing {
     async fn sleep(&self, time: Duration) {
-        self.0.advance(time);
+        let due = self.0.now().checked_add(time).unwrap_or(DateTime::MAX);
+        let_others_go_on().await; // those who wait at once begin at the same time
+        self.0.advance_to(due);
         let_others_go_on().await;
     }
 }
