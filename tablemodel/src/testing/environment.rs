@@ -25,6 +25,8 @@ use crate::environment::{Environment, Random};
 pub(super) const NEVER: Duration = Duration::MAX;
 /// How often others are let go first for a turn while nobody calls the store: who has it waits for the one who waits here.
 const STILL: u32 = 50_000;
+/// The same, whoever calls the store: who waits for one who waits for it goes on.
+const LONGEST: u32 = 10 * STILL;
 /// The least by which a clock moves.
 const TICK: Duration = Duration::from_nanos(100);
 
@@ -92,7 +94,7 @@ impl Sleep for Passing {
     }
 }
 
-/// Lasts as long as others call the store, unless the clock is moved meanwhile.
+/// Lasts as long as others call the store, unless the clock is moved meanwhile; not for ever, where that is all that they do.
 struct WhileCalled {
     clock: ManualClock,
     faults: Arc<FaultStore>,
@@ -102,7 +104,10 @@ struct WhileCalled {
 impl Sleep for WhileCalled {
     async fn sleep(&self, time: Duration) {
         let (begun, mut calls, mut still) = (self.clock.monotonic(), self.faults.calls(), 0);
-        while still < STILL && self.clock.monotonic().saturating_sub(begun) < time {
+        for _ in 0..LONGEST {
+            if still == STILL || self.clock.monotonic().saturating_sub(begun) >= time {
+                break;
+            }
             let_others_go_on().await;
             let now = self.faults.calls();
             still = if now == calls { still + 1 } else { 0 };
