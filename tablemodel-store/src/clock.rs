@@ -97,6 +97,22 @@ impl ManualClock {
         self.step(|ticks, step| ticks.saturating_add(step), by);
     }
 
+    /// Moves it forward to `time`; a clock that shows a later time stays as it is. So those who wait at once for the same time move it
+    /// there once, on any number of threads.
+    ///
+    /// ```
+    /// use tablemodel_store::{DateTime, clock::{Clock, ManualClock}};
+    ///
+    /// let clock = ManualClock::new(DateTime::UNIX_EPOCH);
+    /// clock.advance_to(DateTime::MAX);
+    /// clock.advance_to(DateTime::UNIX_EPOCH);
+    /// assert_eq!(clock.now(), DateTime::MAX);
+    /// ```
+    pub fn advance_to(&self, time: DateTime) {
+        self.0.ticks.fetch_max(time.ticks(), Ordering::SeqCst);
+        self.wake();
+    }
+
     /// Moves it back, to the beginning of time at most.
     pub fn step_back(&self, by: Duration) {
         self.step(|ticks, step| ticks.saturating_sub(step), by);

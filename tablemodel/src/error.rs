@@ -215,6 +215,12 @@ impl Error {
         self
     }
 
+    /// The same error of a batch of so many changes: what else its commit writes is none of its operations.
+    pub(crate) fn among(mut self, changes: usize) -> Self {
+        self.0.operation = self.0.operation.filter(|operation| *operation < changes);
+        self
+    }
+
     /// The same error, told of an entity that was written with others: whichever of its rows it was met at.
     pub(crate) fn for_entity(mut self, entity: &'static str, key: RowKey) -> Self {
         (self.0.entity, self.0.key, self.0.operation) = (Some(entity), Some(key), None);
@@ -280,7 +286,8 @@ impl Error {
         self.0.key.as_ref()
     }
 
-    /// Which operation of a batch failed, zero-based, as added to the batch.
+    /// Which operation of a batch failed, zero-based, as added to the batch; none where that is a row which the batch lets follow, such as
+    /// that of an entity which copies one of its own.
     pub fn operation(&self) -> Option<usize> {
         self.0.operation
     }

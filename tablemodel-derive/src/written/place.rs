@@ -62,9 +62,10 @@ type Remedy = (&'static Place, &'static [&'static str], &'static str);
 
 const OWN_KEY: &str = "the entity's own key is `partition = \"..\"` and `row = \"..\"` on the struct";
 const ON_THE_ENTITY: &str = "say it on the entity itself";
+const OWN_NAME: &str = "remove it, since its rows are stored under its own name";
 
 /// The first that fits counts; where none does, the word is to be said in its own place.
-const REMEDIES: [Remedy; 27] = [
+const REMEDIES: [Remedy; 31] = [
     (
         &EntityWords::PLACE,
         &["rename"],
@@ -91,15 +92,19 @@ const REMEDIES: [Remedy; 27] = [
     (&IndexWords::PLACE, &["name"], "an index has its name first, without a word: `index(by_email, ..)`"),
     (&IndexWords::PLACE, &["key"], "the key of its rows is `row = \"..\"`"),
     (&IndexWords::PLACE, &["store"], "remove it, or declare a `list`"),
+    (&IndexWords::PLACE, &["rename", "was"], OWN_NAME),
     (&ListWords::PLACE, &["name"], "a list has its name first, without a word: `list(ids_by_name, ..)`"),
     (&ListWords::PLACE, &["key"], "the key of its row is `row = \"..\"`"),
     (&ListWords::PLACE, &["unique", "keep", "keys_only", "read"], "remove it, or declare an `index`"),
+    (&ListWords::PLACE, &["rename", "was"], OWN_NAME),
     (&AggregateWords::COUNT, &["of"], "a count is of no field: remove it, or say `sum(..)`"),
     (
         &FieldWords::OF_GROUP,
         &["blob", "flatten", "chunked", "part", "method", "constant", "copy_of", "aggregate"],
         "move the field to the entity itself",
     ),
+    (&VariantWords::OF_NAMES, &["was"], "a renamed variant keeps its text by `rename = \"..\"`"),
+    (&VariantWords::OF_NAMES, &[], "remove it; a variant takes `rename`"),
     (&ContainerWords::OF_NEWTYPE, &["rename_all"], "a newtype has no names: remove it"),
     (
         &FieldWords::OF_PROJECTION,
@@ -312,6 +317,25 @@ mod tests {
                 "`flatten` stands on a field of an entity, not on a field of a group: move the field to the entity itself"
             ]
         );
+    }
+
+    #[test]
+    fn words_that_would_do_something_else_in_their_own_place_are_not_sent_there() {
+        assert_eq!(
+            said(&VariantWords::OF_NAMES, quote!(was = "Head", skip)),
+            [
+                "`was = ..` stands on a field of an entity, not on a variant: a renamed variant keeps its text by \
+                 `rename = \"..\"`",
+                "`skip` stands on a field of an entity, not on a variant: remove it; a variant takes `rename`",
+            ]
+        );
+        for (here, at) in [(&IndexWords::PLACE, "index"), (&ListWords::PLACE, "list")] {
+            let told = format!(
+                "`rename = ..` stands on a field of an entity, not in `{at}(..)`: remove it, since its rows are stored under \
+                 its own name"
+            );
+            assert_eq!(said(here, quote!(rename = "mail")), [told]);
+        }
     }
 
     #[test]

@@ -79,7 +79,8 @@ impl Database {
         changes: &[Change],
         asked: Asked,
     ) -> Result<Vec<Outcome>> {
-        self.carry_out(registered, partition, changes, asked).await.map_err(|error| match changes {
+        let carried_out = self.carry_out(registered, partition, changes, asked).await;
+        carried_out.map_err(|error| error.among(changes.len())).map_err(|error| match changes {
             [change] if error.entity().is_none_or(|entity| entity == change.schema().entity_type) => {
                 error.of(change.schema().entity_type).at_key(change.key().clone())
             }

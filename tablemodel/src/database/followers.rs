@@ -136,15 +136,16 @@ impl Run<'_> {
         let followers = self.followers(changes).await?;
         self.copying.alone_from = None;
         let Some((plan, follows)) = self.plan_with(changes, &followers).await? else { return Ok(None) };
-        for plan in follows.iter().chain([&plan]) {
-            self.read_claims(plan).await?;
+        for plan in &follows {
+            self.read_claims(plan).await.map_err(Error::alone)?;
         }
+        self.read_claims(&plan).await?;
         let mut batches = match self.batched(&plan) {
             Err(error) if followers.may_go_apart() && self.copying.go_apart(&error) => return Ok(None),
             other => other?,
         };
         let own = batches.len();
-        self.append(&follows, &mut batches)?;
+        self.append(&follows, &mut batches).map_err(Error::alone)?;
         self.append_alone(&plan, followers, &mut batches).await?;
         Ok(Some(Prepared { plan, follows, batches, own }))
     }
@@ -351,7 +352,7 @@ impl Run<'_> {
             run.host(self);
             run.read_needs(changes).await.map_err(Error::alone)?;
             run.read_guests().await?;
-            follows.push(run.plan(changes.iter())?.at(&registered.table, partition));
+            follows.push(run.plan(changes.iter()).map_err(Error::alone)?.at(&registered.table, partition));
         }
         Ok((!self.take_along(&plan, &follows, followers)).then_some((plan, follows)))
     }

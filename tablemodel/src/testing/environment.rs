@@ -14,6 +14,7 @@ use std::{
 
 use async_trait::async_trait;
 use tablemodel_store::{
+    DateTime,
     clock::{Clock, ManualClock, Sleep},
     fault::FaultStore,
 };
@@ -24,6 +25,10 @@ use crate::environment::{Environment, Random};
 pub(super) const NEVER: Duration = Duration::MAX;
 /// How often others are let go first for a turn while nobody calls the store: who has it waits for the one who waits here.
 const STILL: u32 = 50_000;
+/// The same, whoever calls the store: who waits for one who waits for it goes on.
+const LONGEST: u32 = 10 * STILL;
+/// The least by which a clock moves.
+const TICK: Duration = Duration::from_nanos(100);
 
 /// What a program sees of the world.
 pub(super) fn environment(clock: &ManualClock, random: &Arc<Counter>, faults: &Arc<FaultStore>) -> Environment {
@@ -62,28 +67,34 @@ impl Sleep for AtOnce {
     }
 }
 
-/// Lasts until the test has moved the clock.
+/// Lasts until the test has moved the clock, by a tick at least: one who never waits keeps a thread to itself. At the end of time it
+/// lasts for ever.
 struct UntilMoved(ManualClock);
 
 #[async_trait]
 impl Sleep for UntilMoved {
     async fn sleep(&self, time: Duration) {
-        self.0.passed(time).await;
+        match self.0.now() < DateTime::MAX {
+            true => self.0.passed(time.max(TICK)).await,
+            false => std::future::pending().await,
+        }
     }
 }
 
-/// Moves the clock, and lets others go on before it ends.
+/// Moves the clock as far as others who wait at once have not moved it, and lets others go on before it ends.
 pub(super) struct Passing(pub(super) ManualClock);
 
 #[async_trait]
 impl Sleep for Passing {
     async fn sleep(&self, time: Duration) {
-        self.0.advance(time);
+        let due = self.0.now().checked_add(time).unwrap_or(DateTime::MAX);
+        let_others_go_on().await; // those who wait at once begin at the same time
+        self.0.advance_to(due);
         let_others_go_on().await;
     }
 }
 
-/// Lasts as long as others call the store, unless the clock is moved meanwhile.
+/// Lasts as long as others call the store, unless the clock is moved meanwhile; not for ever, where that is all that they do.
 struct WhileCalled {
     clock: ManualClock,
     faults: Arc<FaultStore>,
@@ -93,7 +104,10 @@ struct WhileCalled {
 impl Sleep for WhileCalled {
     async fn sleep(&self, time: Duration) {
         let (begun, mut calls, mut still) = (self.clock.monotonic(), self.faults.calls(), 0);
-        while still < STILL && self.clock.monotonic().saturating_sub(begun) < time {
+        for _ in 0..LONGEST {
+            if still == STILL || self.clock.monotonic().saturating_sub(begun) >= time {
+                break;
+            }
             let_others_go_on().await;
             let now = self.faults.calls();
             still = if now == calls { still + 1 } else { 0 };

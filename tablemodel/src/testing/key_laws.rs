@@ -51,17 +51,19 @@ impl std::error::Error for Violations {}
 ///
 /// # Panics
 ///
-/// When a law is broken; and where `T` has no samples, or does not take one of the texts that it names itself.
+/// When a law is broken; and where nothing would be compared, since `T` takes no two different samples of its kind, or where it does not
+/// take one of the texts that it names itself.
 #[track_caller]
 pub fn key_laws<T: KeyPart + PartialOrd + fmt::Debug>() {
     let samples = key_samples::<T>();
-    let owed = match T::SAMPLES {
-        Samples::Texts(texts) => texts.len(),
-        Samples::OfKind | Samples::Bytes(_) => 1,
+    let is_enough = match T::SAMPLES {
+        Samples::Texts(texts) => samples.len() >= texts.len(),
+        Samples::OfKind => samples.iter().skip(1).any(|sample| samples.first() != Some(sample)),
+        Samples::Bytes(_) => !samples.is_empty(), // of no length there is one value
     };
-    match samples.len() < owed {
-        true => pass(Err(Violations(vec![lacking::<T>(samples.len())]))),
-        false => key_laws_of(samples),
+    match is_enough {
+        true => key_laws_of(samples),
+        false => pass(Err(Violations(vec![lacking::<T>(samples.len())]))),
     }
 }
 
@@ -92,10 +94,15 @@ fn pass(checked: Result<(), Violations>) {
 
 fn lacking<T: KeyPart>(taken: usize) -> String {
     let (name, samples) = (std::any::type_name::<T>(), T::SAMPLES);
-    match samples {
-        Samples::Texts(_) => format!("stored: `{name}` takes {taken} of its samples, which are {samples:?}"),
-        _ => format!("`{name}` takes none of the samples of its kind, {:?}: give `key_laws_of` some", T::TYPE),
-    }
+    let of_kind = match (samples, taken) {
+        (Samples::Texts(_), _) => {
+            return format!("stored: `{name}` takes {taken} of its samples, which are {samples:?}");
+        }
+        (_, 0) => "none of the samples",
+        (_, 1) => "1 of the samples",
+        _ => "no two different ones of the samples",
+    };
+    format!("`{name}` takes {of_kind} of its kind, {:?}: give `key_laws_of` some", T::TYPE)
 }
 
 /// Checks, on all pairs of the samples, under every codec that fits the type, alone and before other components:

@@ -17,6 +17,7 @@ mod races;
 mod renamed;
 mod rows;
 mod several;
+mod told;
 
 pub(crate) use self::crashes::a_fault_at_any_store_call_leaves_every_copy_as_its_source_is as enumerate;
 

@@ -28,6 +28,21 @@ async fn a_delayed_call_takes_its_time_by_the_clock_of_the_test() {
     }
 }
 
+#[tokio::test]
+async fn calls_that_are_delayed_at_once_take_their_time_together() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    for id in 1..=3 {
+        db.insert(&worker("A", id)).await.unwrap();
+    }
+    db.fail(|_: &Call<'_>| Some(Fault::Delay(Duration::from_secs(5))));
+    let begun = db.clock().monotonic();
+    let (one, other) = tokio::join!(at!("A", 1).exists(&db), at!("A", 2).exists(&db));
+    assert!(one.unwrap() && other.unwrap());
+    assert_eq!(db.clock().monotonic() - begun, Duration::from_secs(5));
+    assert!(at!("A", 3).exists(&db).await.unwrap());
+    assert_eq!(db.clock().monotonic() - begun, Duration::from_secs(10), "one after the others takes its own");
+}
+
 #[test]
 fn a_plan_may_have_another_program_write_between_two_calls() {
     within_a_minute(|| async {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use tablemodel::{
-    ErrorKind,
+    DateTime, ErrorKind,
     store::{
         StoreErrorKind,
         fault::{Call, Request},
@@ -109,6 +109,39 @@ fn a_relay_waits_for_as_long_as_it_was_told() {
         assert_eq!(rounds(&db), 2);
         assert_delivered(&db).await;
         relay.abort();
+    });
+}
+
+#[test]
+fn a_relay_without_a_pause_waits_until_the_clock_moves() {
+    within_a_minute(|| async {
+        for pause in [Duration::ZERO, Duration::from_nanos(99)] {
+            let db = TestDatabase::new::<Model>().await.unwrap();
+            db.forget_calls();
+            let relay = tokio::spawn(db.relay().every(pause).run());
+            others().await;
+            assert_eq!(rounds(&db), 1, "{pause:?}");
+            db.clock().advance(Duration::from_millis(1));
+            others().await;
+            assert_eq!(rounds(&db), 2, "{pause:?}");
+            relay.abort();
+        }
+    });
+}
+
+#[test]
+fn a_relay_waits_for_ever_at_the_end_of_time() {
+    within_a_minute(|| async {
+        let db = TestDatabase::atomic::<Model>().await.unwrap();
+        db.forget_calls();
+        let relay = tokio::spawn(db.relay().run());
+        others().await;
+        assert_eq!(rounds(&db), 1);
+        db.clock().set(DateTime::MAX);
+        others().await;
+        assert_eq!((rounds(&db), relay.is_finished()), (2, false));
+        relay.abort();
+        assert!(relay.await.unwrap_err().is_cancelled());
     });
 }
 

@@ -137,16 +137,40 @@ fn tasks_that_update_one_entity_all_change_it() {
 }
 
 /// The second write that happens before a commit waits for the turn of the one that commits, which waits for it.
+async fn wait_for_each_other(db: &TestDatabase, around: &Around<Busy>) {
+    for _ in 0..2 {
+        let its = db.database().clone();
+        around.before.lock().unwrap().push(Box::pin(async move { visit(&its).await.unwrap() }));
+    }
+    visit(db).await.unwrap();
+    assert!(around.before.lock().unwrap().is_empty());
+    assert_eq!(Shop::find().name("A").one(db).await.unwrap().unwrap().visits, 3);
+}
+
 #[test]
 fn two_who_wait_for_each_other_go_on() {
     within_a_minute(|| async {
         let (db, around) = open().await;
-        for _ in 0..2 {
-            let its = db.database().clone();
-            around.before.lock().unwrap().push(Box::pin(async move { visit(&its).await.unwrap() }));
-        }
-        visit(&db).await.unwrap();
-        assert!(around.before.lock().unwrap().is_empty());
-        assert_eq!(Shop::find().name("A").one(&db).await.unwrap().unwrap().visits, 3);
+        wait_for_each_other(&db, &around).await;
+    });
+}
+
+/// Each of its calls could be one that those who wait are waiting for.
+#[test]
+fn two_who_wait_for_each_other_go_on_beside_one_who_reads_for_ever() {
+    within_a_minute(|| async {
+        let (db, around) = open().await;
+        let its = db.database().clone();
+        let reads = tokio::spawn(async move {
+            loop {
+                assert!(Shop::find().name("A").exists(&its).await.unwrap());
+                for _ in 0..1_000 {
+                    yield_now().await;
+                }
+            }
+        });
+        wait_for_each_other(&db, &around).await;
+        assert!(!reads.is_finished());
+        reads.abort();
     });
 }

@@ -4,7 +4,7 @@ use tablemodel::prelude::*;
 
 #[derive(TableEntity)]
 #[table(name = "Company", partition = "{department}", row = "empid_{id}", json, rename = "Staff", unique)]
-#[table(index(by_email, row = "email_{email}_{id}", store = blob), list(ids, row = "ids_{name}", keep(id)))]
+#[table(index(by_email, row = "email_{email}_{id}", store = blob, rename = "mail"), list(ids, row = "ids_{name}", keep(id)))]
 struct Employee {
     department: String,
     #[table(partition)]
@@ -25,7 +25,7 @@ struct Address {
 #[derive(Property)]
 #[table(json, rename = "Colour")]
 enum Color {
-    #[table(json)]
+    #[table(json, was = "Rouge")]
     Red,
 }
 
