@@ -47,6 +47,7 @@ struct Seat {
 }
 
 #[derive(TableModel)]
+#[allow(clippy::large_enum_variant, reason = "the row of a report is to be as long as a row may be")]
 enum Model {
     Member(Member),
     Report(Report),
