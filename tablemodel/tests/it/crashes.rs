@@ -2,7 +2,7 @@
 //!
 //! What a room does, and what must hold after it, are the room's own; which calls are tried in a usual run, `points` tells.
 
-use std::{fmt::Debug, time::Duration};
+use std::{collections::BTreeSet, fmt::Debug, time::Duration};
 
 use tablemodel::{
     Error, ErrorKind, Result,
@@ -12,8 +12,8 @@ use tablemodel::{
 };
 
 use crate::{
-    points::{ALL, drawn, points},
-    tools::Outcomes,
+    points::{ALL, bound, chosen, drawn, points},
+    tools::{Outcomes, objects_of},
 };
 
 /// Every way in which a store call can fail.
@@ -38,37 +38,105 @@ fn writes(call: &CallRecord) -> bool {
     !matches!(call.call, CallKind::ListTables | CallKind::Get { .. } | CallKind::Query { .. })
 }
 
-/// The numbers of the calls that write. Who dies before a call, or at one that only reads, leaves what was there after the last of these
-/// before it.
+/// The numbers of the calls that write. Who dies before a call, or at one that only reads, leaves in the tables what was there after the
+/// last of these before it; objects may have come since.
 pub(crate) fn writing(calls: &[CallRecord]) -> Vec<usize> {
     (0..calls.len()).filter(|call| writes(&calls[*call])).collect()
 }
 
-/// At which of these calls an operation meets which of the faults, `at_most` so many: at each all of them, but that at one that only
-/// reads a crash after it is as one before it, and a reply that is lost as a store that is not there.
-pub(crate) fn met(calls: &[CallRecord], faults: &[Fault], at_most: usize, told: &str) -> Vec<(usize, Fault)> {
+/// Every fault at every call, in the order of the calls; but that at one that only reads a crash after it is as one before it, and a
+/// reply that is lost as a store that is not there, where that is among the faults.
+pub(crate) fn every(calls: &[CallRecord], faults: &[Fault]) -> Vec<(usize, Fault)> {
+    let is_away = |fault: &Fault| matches!(fault, Fault::Error(error) if error.kind() == StoreErrorKind::Unavailable);
+    let may_be_away = faults.iter().any(is_away);
     let mut all = Vec::new();
     for (number, call) in calls.iter().enumerate() {
-        let is_another = |fault: &&Fault| writes(call) || !matches!(fault, Fault::CrashAfter | Fault::LostReply);
+        let is_another = |fault: &&Fault| match fault {
+            Fault::CrashAfter => writes(call),
+            Fault::LostReply => writes(call) || !may_be_away,
+            _ => true,
+        };
         all.extend(faults.iter().filter(is_another).map(|fault| (number, fault.clone())));
     }
-    points(all.len(), at_most, told).into_iter().map(|point| all[point].clone()).collect()
+    all
+}
+
+/// Whether the program has just written as it dies, or as it does not hear the reply: rows, by the call; or `objects`, which it puts
+/// between its calls: it is taken to have done so between one that reads and one that writes.
+fn has_just_written(calls: &[CallRecord], objects: bool, call: usize, fault: &Fault) -> bool {
+    match fault {
+        Fault::CrashAfter | Fault::LostReply => writes(&calls[call]),
+        Fault::CrashBefore => objects && writes(&calls[call]) && (call == 0 || !writes(&calls[call - 1])),
+        _ => false,
+    }
+}
+
+/// At which of these calls an operation meets which of the faults, `at_most` so many in a usual run: all of them, where they are no
+/// more; else three quarters are crashes and lost replies of what has just been written, tables or `objects`, as far as there are so
+/// many, at the first and the last such call among others; and the rest are of the other faults, another one at each call.
+pub(crate) fn met(
+    calls: &[CallRecord],
+    objects: bool,
+    faults: &[Fault],
+    at_most: usize,
+    told: &str,
+) -> Vec<(usize, Fault)> {
+    some((calls, objects), faults, bound(at_most), told)
+}
+
+fn some((calls, objects): (&[CallRecord], bool), faults: &[Fault], at_most: usize, told: &str) -> Vec<(usize, Fault)> {
+    let all = every(calls, faults);
+    if all.len() <= at_most {
+        return all;
+    }
+    let is_crash = |(call, fault): &(usize, Fault)| has_just_written(calls, objects, *call, fault);
+    let (crashes, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_crash);
+    let dying = crashes.len().min(at_most - others.len().min(at_most / 4));
+    let mut met = picked(&crashes, dying, told);
+    met.extend(in_turns(&others, at_most - dying, told));
+    met
+}
+
+fn picked(all: &[(usize, Fault)], at_most: usize, told: &str) -> Vec<(usize, Fault)> {
+    chosen(all.len(), at_most, told).into_iter().map(|point| all[point].clone()).collect()
+}
+
+/// So many of these faults: none a second one at a call before each call has met one, and at each call it is another one's turn.
+fn in_turns(others: &[(usize, Fault)], at_most: usize, told: &str) -> Vec<(usize, Fault)> {
+    let of_calls: Vec<&[(usize, Fault)]> = others.chunk_by(|one, next| one.0 == next.0).collect();
+    let rounds = of_calls.iter().map(|faults| faults.len()).max().unwrap_or(0);
+    let turn = drawn(told, at_most);
+    let mut met: Vec<(usize, Fault)> = Vec::new();
+    for round in 0..rounds {
+        let there = of_calls.iter().enumerate().filter(|(_, faults)| round < faults.len());
+        let due: Vec<_> = there.map(|(nth, faults)| faults[(turn + nth + round) % faults.len()].clone()).collect();
+        let left = at_most - met.len();
+        met.extend(picked(&due, left, told));
+    }
+    met
+}
+
+/// That a loop has tried these faults at these calls: `at_most` so many, or as many as there are. What a test counts is what there is.
+pub(crate) fn assert_met(tried: usize, calls: &[CallRecord], faults: &[Fault], at_most: usize, told: &str) {
+    // Two of them are as others, at a call that only reads.
+    let there = calls.len() * (faults.len() - 2);
+    assert!(tried >= there.min(at_most), "{told}: {tried} faults were tried of {there}");
 }
 
 /// After which of these calls a program dies, of those that write, and of which it does not hear the reply; `at_most` so many, of
-/// which the latter are a third.
-pub(crate) fn deaths(calls: &[CallRecord], at_most: usize, told: &str) -> Vec<(usize, Fault)> {
-    let writing = writing(calls);
+/// which the latter are a third. Where it puts `objects` too, it also dies before a call that writes after one that reads.
+pub(crate) fn deaths(calls: &[CallRecord], objects: bool, at_most: usize, told: &str) -> Vec<(usize, Fault)> {
+    let mut dying = every(calls, &[Fault::CrashBefore, Fault::CrashAfter]);
+    dying.retain(|(call, fault)| has_just_written(calls, objects, *call, fault));
     // Of one or two points, it is one in some scenarios.
     let unheard = at_most / 3 + usize::from(drawn(told, 0) % 3 < at_most % 3);
-    let dying = points(writing.len(), at_most - unheard, told).into_iter();
-    let deaf = points(calls.len(), unheard, told).into_iter();
-    dying.map(|call| (writing[call], Fault::CrashAfter)).chain(deaf.map(|call| (call, Fault::LostReply))).collect()
+    let deaf = points(calls.len(), unheard, told).into_iter().map(|call| (call, Fault::LostReply));
+    picked(&dying, bound(at_most - unheard), told).into_iter().chain(deaf).collect()
 }
 
 /// Opens a program on a copy of what is prepared and lets it die at calls of `work`, or not hear the reply of one, each time on a copy
-/// of its own; then `end` goes on without faults, once it is known to be gone. Gives the number of calls, of which `at_most` so many
-/// are tried in a usual run.
+/// of its own; then `end` goes on without faults, once it is known to be gone. Gives the number of calls; `at_most` so many deaths are
+/// tried in a usual run.
 pub(crate) async fn replay<M, W, E>(
     (told, at_most): (&str, usize),
     prepared: &TestDatabase,
@@ -87,8 +155,9 @@ where
     store.forget_calls();
     work(&db).await.unwrap_or_else(|error| panic!("{told}, without a fault: {error:?}"));
     drop(db);
-    let calls = store.calls();
-    for (call, fault) in deaths(&calls, at_most, &told) {
+    let (calls, mut tried) = (store.calls(), 0);
+    let objects = objects_of(&store).await != objects_of(prepared).await;
+    for (call, fault) in deaths(&calls, objects, at_most, &told) {
         let told = format!("{told}: {fault:?} at call {call} of {}", calls.len());
         let store = prepared.fork().expect("in memory");
         let db = opened(&store).await;
@@ -103,7 +172,10 @@ where
         let store = store.reopen::<M>().await.expect("opened");
         store.clock().advance(GONE);
         end(&store, &told).await;
+        tried += 1;
     }
+    let writing = writing(&calls).len();
+    assert!(tried >= writing.min(at_most), "{told}: {tried} deaths were tried, and it writes {writing} times");
     calls.len()
 }
 
@@ -121,7 +193,7 @@ async fn copy(prepared: &TestDatabase, make: &impl AsyncFn() -> TestDatabase) ->
 /// Runs an operation with each fault at each of its store calls. After a restart and `settle`, the `state` is that before it or
 /// that after it, the latter if it was acknowledged, and an error is one of faults; then `check` is told of the database, of
 /// where it is, and whether the state is the old one. These are asked once for all faults that leave the same. Gives the number
-/// of faults.
+/// of faults that there are.
 pub(crate) async fn enumerate<M: TableModel, S: PartialEq + Debug>(
     told: &str,
     make: impl AsyncFn() -> TestDatabase,
@@ -144,12 +216,13 @@ pub(crate) async fn enumerate_some<M: TableModel, S: PartialEq + Debug>(
 ) -> usize {
     let prepared = make().await;
     let db = copy(&prepared, &make).await;
-    let before = state(&db).await;
+    let (before, objects) = (state(&db).await, objects_of(&db).await);
     db.forget_calls();
     run(&db).await.unwrap_or_else(|error| panic!("{told}, without a fault: {error}"));
-    let (calls, after) = (db.calls(), state(&db).await);
-    let (faults, mut outcomes) = (faults(), Outcomes::new());
-    for (call, fault) in met(&calls, &faults, at_most, told) {
+    let (calls, objects) = (db.calls(), objects_of(&db).await != objects);
+    let after = state(&db).await;
+    let (faults, mut outcomes, mut tried) = (faults(), Outcomes::new(), 0);
+    for (call, fault) in met(&calls, objects, &faults, at_most, told) {
         let told = format!("{told}, {fault:?} at call {call} of {}", calls.len());
         let db = copy(&prepared, &make).await;
         db.fail(Script::new().at(call, fault));
@@ -168,17 +241,53 @@ pub(crate) async fn enumerate_some<M: TableModel, S: PartialEq + Debug>(
             Ok(()) => assert_eq!(*now, after, "{told}: acknowledged"),
             Err(error) => assert!(is_of_fault(error), "{told}: {error}"),
         }
+        tried += 1;
     }
+    assert_met(tried, &calls, &faults, at_most, told);
     calls.len() * faults.len()
+}
+
+/// One call that reads, one that writes, and so on.
+fn in_alternation(count: usize) -> Vec<CallRecord> {
+    let kinds = [CallKind::ListTables, CallKind::CreateTable { table: "A".into() }];
+    kinds.into_iter().cycle().take(count).map(|call| CallRecord { call, error: None }).collect()
+}
+
+fn named(met: Vec<(usize, Fault)>) -> Vec<String> {
+    met.into_iter().map(|(call, fault)| format!("{fault:?} {call}")).collect()
 }
 
 #[test]
 fn what_is_the_same_is_tried_once() {
-    let calls = [CallKind::ListTables, CallKind::CreateTable { table: "A".into() }, CallKind::ListTables];
-    let calls = calls.map(|call| CallRecord { call, error: None });
-    assert_eq!(met(&calls, &faults(), ALL, "").len(), 6 + 8 + 6);
-    let deaths: Vec<_> = deaths(&calls, ALL, "").into_iter().map(|(call, fault)| format!("{fault:?} {call}")).collect();
-    assert_eq!(deaths, ["CrashAfter 1", "LostReply 0", "LostReply 1", "LostReply 2"]);
+    let calls = in_alternation(3);
+    assert_eq!(met(&calls, false, &faults(), ALL, "").len(), 6 + 8 + 6);
+    let gone = [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply];
+    let of_reads = named(every(&calls[..1], &gone));
+    assert_eq!(of_reads, ["CrashBefore 0", "LostReply 0"], "the program goes on where its read failed");
+    let unheard = ["LostReply 0", "LostReply 1", "LostReply 2"];
+    assert_eq!(named(deaths(&calls, false, ALL, "")), [&["CrashAfter 1"][..], &unheard[..]].concat());
+    assert_eq!(named(deaths(&calls, true, ALL, "")), [&["CrashBefore 1", "CrashAfter 1"][..], &unheard[..]].concat());
+}
+
+#[test]
+fn of_many_faults_most_are_at_the_writes_and_the_others_take_turns() {
+    let calls = in_alternation(20);
+    let some = |objects, at_most| some((&calls, objects), &faults(), at_most, "many");
+    for at_most in 0..=140 {
+        for objects in [false, true] {
+            let met = some(objects, at_most);
+            let dying = met.iter().filter(|(call, fault)| has_just_written(&calls, objects, *call, fault)).count();
+            assert!(dying >= (at_most - at_most / 4).min(20), "{dying} of {at_most}");
+            let met: BTreeSet<String> = named(met).into_iter().collect();
+            assert_eq!(met.len(), at_most, "none is tried twice: {met:?}");
+        }
+    }
+    let met = named(some(false, 16));
+    let ends = ["CrashAfter 1", "LostReply 1", "CrashAfter 19", "LostReply 19"];
+    assert!(ends.iter().all(|end| met.iter().any(|met| met == end)), "{met:?}");
+    assert!(named(some(true, 16)).contains(&"CrashBefore 1".to_owned()), "an object may have come before it");
+    let kinds: BTreeSet<String> = some(false, 60).into_iter().map(|(_, fault)| format!("{fault:?}")).collect();
+    assert_eq!(kinds.len(), faults().len(), "{kinds:?}");
 }
 
 /// The loop finds what it is for: an operation that acknowledges before it writes.

@@ -15,11 +15,16 @@ pub(crate) const ALL: usize = usize::MAX;
 /// and the last of them, a sixth of `at_most` each, since most begins and ends there; and one of each of so many equal stretches
 /// between, another one for each scenario that is `told`, so that those of two modes or of several operations meet more of them together.
 pub(crate) fn points(count: usize, at_most: usize, told: &str) -> Vec<usize> {
-    let is_every = std::env::var_os(EVERY_CALL).is_some();
-    chosen(count, if is_every { ALL } else { at_most }, told)
+    chosen(count, bound(at_most), told)
 }
 
-fn chosen(count: usize, at_most: usize, told: &str) -> Vec<usize> {
+/// How many are tried in this run, where in a usual one it is `at_most` so many.
+pub(crate) fn bound(at_most: usize) -> usize {
+    if std::env::var_os(EVERY_CALL).is_some() { ALL } else { at_most }
+}
+
+/// The points of a usual run.
+pub(crate) fn chosen(count: usize, at_most: usize, told: &str) -> Vec<usize> {
     if count <= at_most {
         return (0..count).collect();
     }

@@ -38,6 +38,17 @@ pub(crate) async fn rows_in(store: &dyn TableStore, table: &str) -> Rows {
     rows_of(store, table).await.into_iter().map(named).collect()
 }
 
+/// The objects of a database, by their paths.
+pub(crate) async fn objects_of(db: &TestDatabase) -> BTreeMap<String, Vec<u8>> {
+    let (blobs, mut objects) = (db.blob_store(), BTreeMap::new());
+    let listed: Vec<_> = blobs.list(None).try_collect().await.expect("listed");
+    for object in listed {
+        let content = blobs.get(&object.location).await.expect("there").bytes().await.expect("read");
+        objects.insert(object.location.to_string(), content.to_vec());
+    }
+    objects
+}
+
 /// All that is stored, but for ETags and times of writing, and when that is: programs that begin with the same go the same way.
 #[derive(PartialEq)]
 pub(crate) struct Remains {
@@ -48,17 +59,11 @@ pub(crate) struct Remains {
 
 impl Remains {
     pub(crate) async fn of(db: &TestDatabase) -> Self {
-        let (store, blobs) = (db.store(), db.blob_store());
-        let (mut rows, mut objects) = (Rows::new(), BTreeMap::new());
+        let (store, mut rows) = (db.store(), Rows::new());
         for table in store.list_tables().await.expect("listed") {
             rows.extend(rows_in(&*store, &table).await);
         }
-        let listed: Vec<_> = blobs.list(None).try_collect().await.expect("listed");
-        for object in listed {
-            let content = blobs.get(&object.location).await.expect("there").bytes().await.expect("read");
-            objects.insert(object.location.to_string(), content.to_vec());
-        }
-        Self { now: db.clock().now(), rows, objects }
+        Self { now: db.clock().now(), rows, objects: objects_of(db).await }
     }
 }
 

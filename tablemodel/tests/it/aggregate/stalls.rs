@@ -117,13 +117,16 @@ async fn cells_and_targets_are_exact_wherever_a_writer_stalls() {
             let calls = calls(&base, first).await;
             for second in OPS {
                 let told = format!("team: {with_team}, {first:?}, and {second:?}");
+                let mut tried = 0;
                 for at in points(calls, 3, &told) {
                     let told = format!("{told} before its call {at}");
                     assert!(race(&base, first, second, at, &told).await, "{told}");
+                    tried += 1;
                 }
+                assert!(tried >= calls.min(3), "{told}: {tried} of {calls} calls");
                 races += calls;
             }
         }
     }
-    assert!(races > 600, "{races} races");
+    assert!(races > 600, "{races} races may be run");
 }

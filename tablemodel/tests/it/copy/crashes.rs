@@ -15,7 +15,7 @@ use super::{
     employee, note, settle,
 };
 use crate::{
-    crashes::{faults, is_of_fault, met},
+    crashes::{assert_met, every, faults, is_of_fault},
     points::ALL,
     tools::Outcomes,
 };
@@ -160,8 +160,8 @@ pub(crate) async fn a_fault_at_any_store_call_leaves_every_copy_as_its_source_is
             assert_eq!(plain.is_ok(), !matches!(kind, Kind::DeleteHeld), "{kind:?}: {plain:?}");
             let (calls, after) = (db.calls(), entities(&db).await);
             assert_exact(&db, &format!("{mode:?} {kind:?} without a fault")).await;
-            let mut outcomes = Outcomes::new();
-            for (call, fault) in met(&calls, &faults(), ALL, "") {
+            let (faults, mut outcomes, mut tried) = (faults(), Outcomes::new(), 0);
+            for (call, fault) in every(&calls, &faults) {
                 let told = format!("{mode:?} {kind:?}, {fault:?} at call {call} of {}", calls.len());
                 let db = whole.fork().expect("in memory");
                 db.fail(Script::new().at(call, fault));
@@ -183,8 +183,10 @@ pub(crate) async fn a_fault_at_any_store_call_leaves_every_copy_as_its_source_is
                     let is_refusal = matches!(error.kind(), ErrorKind::Restricted { .. });
                     assert!(is_refusal || is_of_fault(error), "{told}: {error}");
                 }
+                tried += 1;
             }
-            points += calls.len() * faults().len();
+            assert_met(tried, &calls, &faults, ALL, &format!("{mode:?} {kind:?}"));
+            points += calls.len() * faults.len();
         }
     }
     assert!(points > 1_000, "{points} points");
@@ -208,8 +210,8 @@ async fn a_fault_at_any_store_call_of_the_relay_changes_nothing() {
         assert_exact(&db, &format!("{kind:?}, without a fault")).await;
         let away = Fault::error(StoreErrorKind::Unavailable);
         let faults = [Fault::CrashBefore, Fault::CrashAfter, Fault::LostReply, away];
-        let mut outcomes = Outcomes::new();
-        for (call, fault) in met(&calls, &faults, ALL, "") {
+        let (mut outcomes, mut tried) = (Outcomes::new(), 0);
+        for (call, fault) in every(&calls, &faults) {
             let told = format!("{kind:?}, {fault:?} at call {call} of the relay");
             let db = left.fork().expect("in memory");
             db.fail(Script::new().at(call, fault));
@@ -221,7 +223,9 @@ async fn a_fault_at_any_store_call_of_the_relay_changes_nothing() {
                 assert_exact(&db, &told).await;
             };
             outcomes.of(&db, Box::pin(found)).await;
+            tried += 1;
         }
+        assert_met(tried, &calls, &faults, ALL, &format!("{kind:?}"));
         points += calls.len() * faults.len();
     }
     assert!(points > 300, "{points} points");

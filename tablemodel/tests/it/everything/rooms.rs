@@ -17,8 +17,8 @@ use super::{
     steps::CONTENTS,
 };
 use crate::{
-    crashes::{faults, met},
-    tools::Outcomes,
+    crashes::{assert_met, faults, met},
+    tools::{Outcomes, objects_of},
 };
 
 /// Calls with a fault that are tried of each operation in a usual run: more where what they leave is mostly the same.
@@ -272,18 +272,19 @@ pub(super) async fn assert_exact(stage: &Stage, told: &str) {
     assert!(verified.is_clean(), "{told}: {:#?}", verified.violations);
 }
 
-/// Store calls of the operation with faults; how many such points there are.
+/// Store calls of the operation with faults, as many as are tried; how many such points there are.
 async fn enumerate(prepared: &TestDatabase, op: Op) -> usize {
     let told = format!("{:?} {op:?}", prepared.consistency());
     let db = prepared.fork().unwrap();
-    let before = stage(&db).entities().await;
+    let (before, objects) = (stage(&db).entities().await, objects_of(&db).await);
     db.forget_calls();
     run(&db, op).await.unwrap();
-    let (calls, after) = (db.calls(), stage(&db).entities().await);
+    let (calls, objects) = (db.calls(), objects_of(&db).await != objects);
+    let after = stage(&db).entities().await;
     assert_ne!(before, after, "{op:?} does nothing");
     let faults: Vec<_> = faults().into_iter().take(op.faults()).collect();
-    let mut outcomes = Outcomes::new();
-    for (call, fault) in met(&calls, &faults, at_most(prepared.consistency()), &told) {
+    let (mut outcomes, mut tried, at_most) = (Outcomes::new(), 0, at_most(prepared.consistency()));
+    for (call, fault) in met(&calls, objects, &faults, at_most, &told) {
         let told = format!("{told}, {fault:?} at call {call} of {}", calls.len());
         let db = prepared.fork().unwrap();
         db.fail(Script::new().at(call, fault));
@@ -303,7 +304,9 @@ async fn enumerate(prepared: &TestDatabase, op: Op) -> usize {
             Ok(()) => assert_eq!(*now, after, "{told}: acknowledged"),
             Err(error) => assert!(is_of_the_store(error.kind()), "{told}: {error:?}"),
         }
+        tried += 1;
     }
+    assert_met(tried, &calls, &faults, at_most, &told);
     calls.len() * faults.len()
 }
 

@@ -76,6 +76,12 @@ async fn collected(db: &TestDatabase, program: &Database) -> u64 {
     program.blobs().count().await.expect("counted").examined
 }
 
+/// How many of the notes stand in blobs.
+fn linked(notes: &Notes, left: Left) -> u64 {
+    let is_link = |length: usize| left.inline.is_some_and(|below| length >= below);
+    notes.values().filter(|(_, body)| is_link(body.len())).count() as u64
+}
+
 async fn rewritten<Old: Release, New: Release>(longest: usize, left: Left) {
     for mode in MODES {
         let told = format!("{mode:?}, {}", std::any::type_name::<New>());
@@ -117,8 +123,7 @@ async fn rewritten<Old: Release, New: Release>(longest: usize, left: Left) {
             let again = db.migrations().apply().await.expect("applied");
             assert!(again.steps.iter().all(|step| step.state == IndexState::Readable), "{told}: {again:?}");
         }
-        let links = notes.values().filter(|(_, body)| left.inline.is_some_and(|below| body.len() >= below)).count();
-        assert_eq!(collected(&store, &db).await, links as u64, "{told}: blobs");
+        assert_eq!(collected(&store, &db).await, linked(&notes, left), "{told}: blobs");
         assert_clean(&db, &told).await;
     }
 }
@@ -242,7 +247,7 @@ async fn without_a_new_version_rows_are_read_as_they_are_or_refused() {
     }
 }
 
-/// What a migration leaves that dies is whole, and whoever goes on ends with the new layout.
+/// What a migration leaves that dies is whole, and whoever goes on ends with the new layout, and with no blob that nobody links.
 async fn killed_anywhere<Old: Release, New: Release>(left: Left) {
     const NOTES: u32 = 2;
     for mode in MODES {
@@ -263,6 +268,7 @@ async fn killed_anywhere<Old: Release, New: Release>(left: Left) {
                 assert!(applied.is_complete(), "{told}: {applied:?}");
                 assert_laid_out(&db, left, 2, told).await;
                 assert_eq!(New::notes(&db).await.expect("read"), expected(NOTES, 60_000), "{told}");
+                assert_eq!(collected(store, &db).await, linked(&expected(NOTES, 60_000), left), "{told}: blobs");
                 assert_clean(&db, told).await;
             },
         )

@@ -24,9 +24,9 @@ enum At {
 }
 
 /// Where a program fails that makes these calls of tables, and so many of objects: in a usual run at `at_most` of the former, and half as
-/// many of the latter.
+/// many of the latter: what it leaves where it dies between objects, these show.
 fn places(calls: &[CallRecord], objects: usize, at_most: usize, told: &str) -> Vec<At> {
-    let tables = deaths(calls, at_most, told).into_iter().map(|(call, fault)| At::Table(call, fault));
+    let tables = deaths(calls, false, at_most, told).into_iter().map(|(call, fault)| At::Table(call, fault));
     tables.chain(points(objects, at_most / 2, told).into_iter().map(At::Object)).collect()
 }
 
