@@ -7,6 +7,7 @@ use tablemodel_store::{Properties, RowKey};
 use crate::{
     error::{Error, Result},
     plan::{
+        change::{self, planned_row},
         image::key_values,
         system::{self, Named, RowKind},
     },
@@ -57,7 +58,7 @@ pub(crate) fn check(
         return Err(of_entity(row, named, call).of(schema.entity_type));
     }
     check_kind(row, is_recorded)?;
-    if let Some(schema) = adopter(model, row) {
+    if let Some(schema) = adopter(model, row, call) {
         let detail =
             "the table is adopted, and a row of no type of ours at such keys is read as this entity: write it by";
         return Err(Error::unsupported(format!("{detail} {}", call.typed())).of(schema.entity_type));
@@ -125,13 +126,21 @@ fn told(row: Plain<'_>) -> &str {
     system::entity_type(row.properties).unwrap_or_default()
 }
 
-/// The entity that reads rows of other programs as its own, and has such keys; whether it can read this one is not asked.
-fn adopter(model: &[&'static EntitySchema], row: Plain<'_>) -> Option<&'static EntitySchema> {
+/// The entity that reads the row, of another program, as its own: by its keys alone where it is to be new; where one stands there, as reads and
+/// `verify` tell, so that what comes as `other` can be written.
+fn adopter(model: &[&'static EntitySchema], row: Plain<'_>, call: Call) -> Option<&'static EntitySchema> {
     if system::kind(row.properties) != RowKind::Foreign {
         return None;
     }
     let adopts = |schema: &&'static EntitySchema| schema.adopt && schema.table.eq_ignore_ascii_case(row.table);
-    model.iter().copied().filter(adopts).find(|schema| key_values(schema, row.key).is_ok())
+    let by_keys = model.iter().copied().filter(adopts).find(|schema| key_values(schema, row.key).is_ok());
+    match call {
+        Call::Insert => by_keys,
+        Call::Replace | Call::Delete => {
+            by_keys?; // most rows have no such keys, and are not copied
+            change::adopter(model, row.table, &planned_row(row.key.clone(), row.properties.clone()))
+        }
+    }
 }
 
 /// That no index makes such keys: its rows are written over whatever stands there. (Entities are not, so their keys are free for all.)
