@@ -269,3 +269,39 @@ async fn a_row_that_comes_as_other_can_be_written_at_a_key_of_an_entity_that_ado
     assert_eq!((error.kind(), error.entity()), (&ErrorKind::Unsupported, Some("Customer")), "{error}");
     assert_eq!(db.verify().await.expect("verify runs").foreign, 0);
 }
+
+/// Who finds such a row at the key of a source, or of who had a value, takes it that no entity can be inserted there.
+async fn assert_relied_on(db: &TestDatabase, [table, row]: [&'static str; 2], entity: &str, why: &str) {
+    let at = RowKey::new("A", row);
+    let refused = |error: tablemodel::Error| {
+        assert_eq!((error.kind(), error.entity()), (&ErrorKind::Unsupported, Some(entity)), "{error}");
+        assert!(error.to_string().contains(why) && error.to_string().contains("`db.store()`"), "{error}");
+    };
+    refused(db.insert_row(table, at.clone(), badge("red")).await.expect_err("at a key of the entity"));
+    assert!(db.store().get(table, &at).await.expect("read").is_none());
+
+    plant(db, table, "A", row, Action::Insert(badge("red"))).await;
+    let mut there = db.store().get(table, &at).await.expect("read").expect("there");
+    refused(db.delete_row(table, &there).await.expect_err("at a key of the entity"));
+    assert_eq!(db.store().get(table, &at).await.expect("read"), Some(there.clone()));
+    there.properties = badge("blue");
+    db.replace_row(table, &mut there).await.expect("no key is taken or given up");
+    assert_eq!(db.store().get(table, &at).await.expect("read"), Some(there));
+}
+
+#[tokio::test]
+async fn where_plans_of_others_rest_on_a_row_it_is_only_replaced() {
+    for mode in crate::copy::MODES {
+        let db = crate::copy::database(mode).await;
+        assert_relied_on(&db, ["Company", "e_0001"], "Employee", "others copy it").await;
+        // What copies is not copied, nor is what stands at other keys.
+        for free in ["d_01", "e_1"] {
+            let row = db.insert_row("Company", key(free), badge("red")).await.expect("inserted");
+            db.delete_row("Company", &row).await.expect("deleted");
+        }
+        let db = crate::claims::database(mode).await;
+        assert_relied_on(&db, ["Club", "m_0001"], "Member", "its unique values").await;
+        let row = db.insert_row("Club", key("m_1"), badge("red")).await.expect("inserted");
+        db.delete_row("Club", &row).await.expect("deleted");
+    }
+}
