@@ -23,7 +23,8 @@ impl Database {
     ///
     /// `table` is as the model has it, without the run-time prefix. The row's `EntityType` is what others know it by: none, or a text of
     /// yours. One of an entity is refused, of whichever version, as is a key that rows of an index have: these are written over whatever
-    /// stands there. A key that an entity could have is free; its `insert` is `AlreadyExists` then.
+    /// stands there. A key that an entity could have is free, and its `insert` is `AlreadyExists` then; but not where others copy the entity,
+    /// or it has unique values in other partitions: there rows only change ([`Database::replace_row`]).
     /// Cost: one request of one row.
     ///
     /// ```
@@ -95,7 +96,8 @@ impl Database {
 
     /// Deletes a row of a type that the model does not know, if it is still as it was read.
     ///
-    /// What stands there is looked at: a row that is an entity's is refused, whatever `row` says.
+    /// What stands there is looked at: a row that is an entity's is refused, whatever `row` says. So is one at a key that an entity could have
+    /// which others copy, or which has unique values in other partitions: what these programs write may rest on that row.
     /// Cost: a point read, and one request of one row.
     ///
     /// ```

@@ -245,11 +245,11 @@ impl Relay {
     }
 
     async fn row(&self, dirty: &Dirty, row: &Row, round: &mut Round) -> Result<()> {
-        let Some(schema) = self.schema_of(&dirty.table, row) else { return Ok(()) };
-        if is_of_later(&row.key.row) {
-            round.report.waiting += 1; // and as long as it is there, so is its marker
+        if is_of_later(&row.key.row) && matches!(system::kind(&row.properties), RowKind::Derived { .. }) {
+            round.report.waiting += 1; // whatever entity it is of; as long as it is there, so is its marker
             return Ok(());
         }
+        let Some(schema) = self.schema_of(&dirty.table, row) else { return Ok(()) };
         let progress = Progress::of(row);
         let is_done = progress.delivered.is_some();
         if progress.poison.is_some() && !is_done && !round.hurried {

@@ -7,6 +7,7 @@ use tablemodel_store::{Properties, RowKey};
 use crate::{
     error::{Error, Result},
     plan::{
+        change::{self, planned_row},
         image::key_values,
         system::{self, Named, RowKind},
     },
@@ -41,8 +42,9 @@ pub(crate) struct Plain<'r> {
     pub(crate) properties: &'r Properties,
 }
 
-/// That the row is of no type of the model, and none that the framework writes; of one that is to be new, that no row of an index is written
-/// over it later. `is_recorded` tells the entities that the store has, those of other models too.
+/// That the row is of no type of the model, and none that the framework writes; of one that is to be new or to go, that no plan rests on what
+/// stands at its key; of one that is to be new, that no row of an index is written over it later. `is_recorded` tells the entities that the
+/// store has, those of other models too.
 pub(crate) fn check(
     model: &[&'static EntitySchema],
     row: Plain<'_>,
@@ -57,14 +59,15 @@ pub(crate) fn check(
         return Err(of_entity(row, named, call).of(schema.entity_type));
     }
     check_kind(row, is_recorded)?;
-    if let Some(schema) = adopter(model, row) {
+    if let Some(schema) = adopter(model, row, call) {
         let detail =
             "the table is adopted, and a row of no type of ours at such keys is read as this entity: write it by";
         return Err(Error::unsupported(format!("{detail} {}", call.typed())).of(schema.entity_type));
     }
     match call {
-        Call::Insert => check_free(model, row),
-        Call::Replace | Call::Delete => Ok(()),
+        Call::Insert => check_unrelied(model, row).and_then(|()| check_free(model, row)),
+        Call::Delete => check_unrelied(model, row),
+        Call::Replace => Ok(()),
     }
 }
 
@@ -125,19 +128,60 @@ fn told(row: Plain<'_>) -> &str {
     system::entity_type(row.properties).unwrap_or_default()
 }
 
-/// The entity that reads rows of other programs as its own, and has such keys; whether it can read this one is not asked.
-fn adopter(model: &[&'static EntitySchema], row: Plain<'_>) -> Option<&'static EntitySchema> {
+/// The entity that reads the row, of another program, as its own: by its keys alone where it is to be new; where one stands there, as reads and
+/// `verify` tell, so that what comes as `other` can be written.
+fn adopter(model: &[&'static EntitySchema], row: Plain<'_>, call: Call) -> Option<&'static EntitySchema> {
     if system::kind(row.properties) != RowKind::Foreign {
         return None;
     }
     let adopts = |schema: &&'static EntitySchema| schema.adopt && schema.table.eq_ignore_ascii_case(row.table);
-    model.iter().copied().filter(adopts).find(|schema| key_values(schema, row.key).is_ok())
+    let by_keys = model.iter().copied().filter(adopts).find(|schema| key_values(schema, row.key).is_ok());
+    match call {
+        Call::Insert => by_keys,
+        Call::Replace | Call::Delete => {
+            by_keys?; // most rows have no such keys, and are not copied
+            change::adopter(model, row.table, &planned_row(row.key.clone(), row.properties.clone()))
+        }
+    }
 }
 
-/// That no index makes such keys: its rows are written over whatever stands there. (Entities are not, so their keys are free for all.)
+/// That no plan rests on a row of another type at the key. While there is one, no entity comes to stand there: a holder of copies looks no
+/// further for its source then, and who takes an expired claim none for its owner.
+fn check_unrelied(model: &[&'static EntitySchema], row: Plain<'_>) -> Result<()> {
+    let all = model.iter().copied().flat_map(forms);
+    let has_key =
+        |form: &&'static EntitySchema| form.table.eq_ignore_ascii_case(row.table) && key_values(form, row.key).is_ok();
+    for form in all.filter(has_key) {
+        let why = match (is_copied(model, form), form.has_claims()) {
+            (true, _) => "others copy it",
+            (false, true) => "its unique values stand in other partitions",
+            (false, false) => continue,
+        };
+        let detail = format!(
+            "entity `{}` could have this key, and {why}: writes of other programs rest on what stands here, so a row of another type is \
+             replaced here, and neither inserted nor deleted; do that by `db.store()`, past the framework, while no program writes",
+            form.entity_type
+        );
+        return Err(Error::unsupported(detail).of(form.entity_type));
+    }
+    Ok(())
+}
+
+/// Whether an entity of the model, in whatever version or form, copies this one.
+fn is_copied(model: &[&'static EntitySchema], source: &EntitySchema) -> bool {
+    let versions = model.iter().copied().flat_map(forms).flat_map(EntitySchema::lineage);
+    versions.flat_map(|holder| holder.copies).any(|copy| copy.source_type == source.entity_type)
+}
+
+/// The entity in its form, and in the other one where it moves.
+fn forms(schema: &'static EntitySchema) -> impl Iterator<Item = &'static EntitySchema> {
+    std::iter::once(schema).chain(schema.other_form())
+}
+
+/// That no index makes such keys: its rows are written over whatever stands there. (Entities are
+/// not: their keys are free but for the above.)
 fn check_free(model: &[&'static EntitySchema], row: Plain<'_>) -> Result<()> {
-    let forms = model.iter().copied().flat_map(|schema| std::iter::once(schema).chain(schema.other_form()));
-    let versions = forms.flat_map(EntitySchema::lineage);
+    let versions = model.iter().copied().flat_map(forms).flat_map(EntitySchema::lineage);
     let mut indexes = versions.flat_map(|schema| schema.indexes.iter().map(move |index| (schema, index)));
     match indexes.find(|(schema, index)| may_be_of(schema, index, row)) {
         Some((schema, index)) => {

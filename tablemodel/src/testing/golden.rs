@@ -53,7 +53,7 @@ use crate::{
 /// # Errors
 ///
 /// Those of an insert. `NotFound` for an entity with a copy that must have a source: export such rows instead. `Unsupported` for a blob
-/// that is a stream: make it from bytes. `TooLarge` for one of over 64 KiB of a `wide` entity.
+/// that is a stream: make it from bytes.
 pub fn golden_rows<E: TableEntity>(entities: &[E]) -> Result<String> {
     let mut text = String::new();
     for entity in entities {

@@ -247,6 +247,53 @@ fn golden_rows_hold_the_contents_that_an_upgrade_asks_for_and_rows_of_a_store_do
     assert_eq!(*error.kind(), ErrorKind::Unsupported, "{error}");
 }
 
+/// A note of several rows, and the next release, which looks into its blob.
+mod paged {
+    use crate::{Upgrade, UpgradeError, prelude::*};
+
+    #[derive(TableEntity)]
+    #[table(name = "Notes", entity_type = "Note", partition = "{p}", row = "{id}")]
+    pub(super) struct NoteV1 {
+        pub(super) p: String,
+        pub(super) id: u32,
+        #[table(blob)]
+        pub(super) body: Blob,
+        #[table(chunked)]
+        pub(super) text: String,
+    }
+
+    #[derive(Debug, PartialEq, TableEntity)]
+    #[table(name = "Notes", version = 2, previous = NoteV1, partition = "{p}", row = "{id}")]
+    pub(super) struct Note {
+        pub(super) p: String,
+        pub(super) id: u32,
+        pub(super) body: Vec<u8>,
+        #[table(chunked)]
+        pub(super) text: String,
+    }
+
+    impl Upgrade<NoteV1> for Note {
+        fn upgrade(NoteV1 { p, id, body, text }: NoteV1) -> Result<Self, UpgradeError> {
+            Ok(Self { p, id, body: body.content()?.to_vec(), text })
+        }
+    }
+}
+
+#[test]
+fn golden_rows_of_an_entity_of_several_rows_hold_long_contents_too() {
+    // In one property, in none, and in no row.
+    for (bytes, chars) in [(9_000, 3), (70_000, 3), (70_000, 700_000), (1_200_000, 700_000)] {
+        let (body, text) = (vec![7_u8; bytes], "é".repeat(chars));
+        let note = paged::NoteV1 { p: "a".into(), id: 1, body: Blob::from(body.clone()), text: text.clone() };
+        let made = golden_rows(std::slice::from_ref(&note)).unwrap_or_else(|error| panic!("{bytes}: {error}"));
+        assert_eq!(made.lines().count() > 1, chars > 3, "{bytes}: the text has parts of its own");
+        upgrade_is_pure::<paged::NoteV1, paged::Note>(&made);
+        assert!(read_golden::<paged::NoteV1>(&made).unwrap()[0].body == note.body, "{bytes}");
+        let read = read_golden::<paged::Note>(&made).unwrap();
+        assert!(read == [paged::Note { p: "a".into(), id: 1, body, text }], "{bytes}");
+    }
+}
+
 /// A table that another program has filled.
 mod adopted {
     use crate::{Upgrade, UpgradeError, prelude::*};

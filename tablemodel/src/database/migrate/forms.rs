@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use tablemodel_store::{Comparison, Filter, Row};
+use tablemodel_store::{Comparison, Filter, KeyRange, PropertyName, Query, Row, StoreErrorKind};
 
 use super::{
     states::Owned,
@@ -15,13 +15,15 @@ use crate::{
     database::registry::Generation,
     error::{Error, ErrorKind, Result},
     plan::system,
+    rooms::is_of_later,
     schema::EntitySchema,
 };
 
 /// How often rows are looked for before it is given up.
 const ROUNDS: u32 = 8;
 
-/// Deletes every row of the form, whatever its kind; gives how many there were. `other` is the form that stays.
+/// Deletes every row of the form, whatever its kind, but what only a later release has; gives how many there were. `other` is the form that
+/// stays.
 pub(super) async fn remove(
     owned: &Owned,
     states: &Generation,
@@ -29,17 +31,61 @@ pub(super) async fn remove(
     other: &'static EntitySchema,
 ) -> Result<u64> {
     let name = form.entity_type;
-    // `/` follows `.`, with which kinds of derived rows begin.
-    let at_least = Filter::compare(system::ENTITY_TYPE, Comparison::GreaterOrEqual, format!("{name}."));
-    let derived = at_least.and(Filter::compare(system::ENTITY_TYPE, Comparison::Less, format!("{name}/")));
     let mut removed = 0;
-    let newer = form.version.max(other.version);
-    let is_of_newer = |row: &Row| system::version(&row.properties).is_some_and(|version| version >= newer);
-    let is_its = |row: &Row| is_of_newer(row) == (form.version == newer);
-    for filter in [rows_of(name), derived] {
+    let is_its = |row: &Row| is_of(row, form, other) && !is_of_later(&row.key.row);
+    for filter in [rows_of(name), derived_of(name)] {
         removed += remove_all(owned, states, form, &filter, &is_its).await?;
     }
     Ok(removed)
+}
+
+/// That nothing of the form is there that only a later release has: once the form is gone no program would finish it.
+pub(super) async fn check_known(
+    owned: &Owned,
+    form: &'static EntitySchema,
+    other: &'static EntitySchema,
+) -> Result<()> {
+    let tables: BTreeSet<_> = form.all_tables().collect();
+    for table in &tables {
+        let query = Query::new(owned.db.table_name(table), KeyRange::table()).filtered(derived_of(form.entity_type));
+        let mut query = Query { select: Some(vec![PropertyName::from_static(system::ENTITY_TYPE)]), ..query };
+        loop {
+            let page = match owned.db.query_store(&query).await {
+                Err(error) if error.kind() == StoreErrorKind::TableNotFound => break,
+                other => other?,
+            };
+            if let Some(row) = page.rows.iter().find(|row| is_of_later(&row.key.row) && is_of(row, form, other)) {
+                return Err(unknown(form, table, row));
+            }
+            owned.go_on().await?;
+            match page.continuation {
+                Some(next) => query.continuation = Some(next),
+                None => break,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Rows of any version that are derived from the entity. `/` follows `.`, with which their kinds begin.
+fn derived_of(entity: &str) -> Filter {
+    let at_least = Filter::compare(system::ENTITY_TYPE, Comparison::GreaterOrEqual, format!("{entity}."));
+    at_least.and(Filter::compare(system::ENTITY_TYPE, Comparison::Less, format!("{entity}/")))
+}
+
+/// Whether the row, which is the entity's, is of this of its two forms.
+fn is_of(row: &Row, form: &EntitySchema, other: &EntitySchema) -> bool {
+    let newer = form.version.max(other.version);
+    system::version(&row.properties).is_some_and(|version| version >= newer) == (form.version == newer)
+}
+
+fn unknown(form: &EntitySchema, table: &str, row: &Row) -> Error {
+    let told = system::entity_type(&row.properties).unwrap_or_default();
+    let detail = format!(
+        "a row of type `{told}` in table `{table}` is of a later release, and would be nobody's after the switch: let a program of that \
+         release finish what it is for, then call `contract` again"
+    );
+    Error::unsupported(detail).of(form.entity_type).at_key(row.key.clone())
 }
 
 /// Deletes what remembers shadows that are gone.

@@ -358,13 +358,14 @@ impl Migrations {
 
     /// Takes away what the model dropped: waits until no live program knows of it, and deletes its rows. There is no way
     /// back but to build it anew. An entity that has [moved](crate::moves) is switched to its new form first: there is no way back
-    /// from that, either. Cost: as [`Migrations::rollback`], and of a move first that of a walk as [`repair`](Database::repair) makes it.
+    /// from that, either. Cost: as [`Migrations::rollback`], and of a move first that of a walk as [`repair`](Database::repair) makes it, and a
+    /// request per 1,000 rows that are derived from its entities.
     ///
     /// # Errors
     ///
     /// Those of [`Migrations::rollback`], but for `NotFound`; `Unavailable` also where rows of an entity that moves are not as they should
     /// be, and were not put right; `Unsupported` while a migration is not finished on which nobody is at
-    /// work.
+    /// work, or while a row of an entity that moves is of a later release, which is to finish that first.
     pub async fn contract(&self) -> Result<Contracted> {
         undo::Undo::contract(&self.db, &self.stop).await
     }

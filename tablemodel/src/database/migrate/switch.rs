@@ -165,6 +165,9 @@ async fn run(owned: &Owned, record: &Record, moves: &[Move]) -> Result<u64> {
         close(owned, moves, true).await?;
         owned.settle(&all).await?;
         drain_all(&owned.db).await?;
+        for of in moves {
+            forms::check_known(owned, of.old, of.new).await?;
+        }
         change_form(owned, moves).await?;
     }
     owned.settle(&all).await?;

@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use tablemodel_store::{Action, Condition, DateTime, Properties, PropertyName, Row, RowKey, Value, limits, size};
+use tablemodel_store::{
+    Action, Condition, DateTime, Properties, PropertyName, Row, RowKey, Value, ValueRef, limits, size,
+};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -18,7 +20,7 @@ use crate::{
         system,
     },
     rooms::{chunked, wide},
-    schema::{EntitySchema, Shape},
+    schema::{BLOB, EntitySchema, Shape},
 };
 
 /// Bytes kept free in a row for the framework's own properties, beside those that hold keys and types.
@@ -47,11 +49,25 @@ pub(crate) fn cut_beside(image: &Image, beside: usize) -> Result<Cut> {
         values.extend(plain.remove(property).map(|value| chunked::cut(property, value.as_ref())));
     }
     plain.retain(|name| !shape.chunked.iter().any(|property| chunked::is_of(property, name)));
+    let long = long_contents(image.schema, &plain);
+    if !long.is_empty() {
+        plain.retain(|name| long.get(name).is_none());
+    }
     check_values(image.schema, &image.key, &plain)?;
     let mut rows = wide::deal(image.schema, shape, &plain, values, room(image, beside)).into_iter();
-    let cut = Cut { head: rows.next().unwrap_or_default(), parts: rows.collect() };
+    let mut cut = Cut { head: rows.next().unwrap_or_default(), parts: rows.collect() };
     check_parts(image, &cut)?;
+    cut.head.merge(&long);
     Ok(cut)
+}
+
+/// Contents of blobs that no property of a store holds. What is written has links in their place: golden rows alone have them, in the head.
+fn long_contents(schema: &'static EntitySchema, plain: &Properties) -> Properties {
+    let long = plain.iter().filter(|(name, value)| {
+        matches!(value, ValueRef::Binary(bytes) if bytes.len() > limits::MAX_BINARY_BYTES)
+            && schema.property(name.as_str()).is_some_and(|property| property.codec == BLOB)
+    });
+    long.map(|(name, value)| (name.clone(), value.to_value())).collect()
 }
 
 /// Bytes that the rows have for the entity's own properties.
@@ -69,8 +85,8 @@ fn room(image: &Image, beside: usize) -> wide::Room {
 fn check_values(schema: &'static EntitySchema, key: &RowKey, values: &Properties) -> Result<()> {
     for (name, value) in values {
         let (size, limit, unit) = match value {
-            tablemodel_store::ValueRef::String(text) => (size::utf16_len(text), limits::MAX_STRING_CHARS, "characters"),
-            tablemodel_store::ValueRef::Binary(bytes) => (bytes.len(), limits::MAX_BINARY_BYTES, "bytes"),
+            ValueRef::String(text) => (size::utf16_len(text), limits::MAX_STRING_CHARS, "characters"),
+            ValueRef::Binary(bytes) => (bytes.len(), limits::MAX_BINARY_BYTES, "bytes"),
             _ => continue,
         };
         if size > limit {

@@ -60,6 +60,21 @@ async fn work_of_a_later_release_waits_for_it_with_the_marker_of_its_partition()
     assert_eq!(*error.kind(), tablemodel::ErrorKind::Unsupported);
 }
 
+/// The relay cannot tell whose it is, and need not.
+#[tokio::test]
+async fn work_of_a_later_release_for_an_entity_of_another_model_waits_too() {
+    let db = TestDatabase::new::<Model>().await.expect("a database");
+    db.insert(&worker("A", 1)).await.expect("inserted");
+    let mut theirs = intent();
+    theirs.insert("EntityType", "Stranger.~to-archive@1");
+    let batch = Batch::new("Company", "A").with(archiving(), Action::Insert(theirs));
+    db.store().commit(&[batch]).await.expect("planted");
+    db.clock().advance(Duration::from_secs(3_600));
+    let report = db.relay().run_once().await.expect("the relay runs");
+    assert_eq!((report.waiting, report.failed, report.poisoned), (1, 0, 0), "{report:?}");
+    assert!(!report.is_settled() && is_marked(&db).await);
+}
+
 #[tokio::test]
 async fn the_marker_goes_where_there_is_no_such_work() {
     let db = TestDatabase::new::<Model>().await.expect("a database");

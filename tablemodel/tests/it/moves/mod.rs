@@ -27,6 +27,7 @@ mod several;
 mod stalled;
 mod switching;
 mod tied;
+mod to_come;
 pub(crate) mod together;
 
 pub(crate) use self::flights::*;

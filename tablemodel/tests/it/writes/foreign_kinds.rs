@@ -192,7 +192,7 @@ enum Legacy {
 #[tokio::test]
 async fn a_row_that_an_entity_adopts_is_that_entitys() {
     let db = TestDatabase::new::<Legacy>().await.expect("a database");
-    // Whether the entity can read it is not asked: the second lacks its name.
+    // The second lacks its name: who reads it as a customer of this version is told so.
     let [named, nameless, typed] =
         [properties([("Name", "Ada".into())]), properties([("Fax", "0".into())]), of_type("Customer")];
     for theirs in [named, nameless, typed] {
@@ -211,4 +211,97 @@ async fn a_row_that_an_entity_adopts_is_that_entitys() {
     let mut fax = db.insert_row("Legacy", RowKey::new("eu", "fax_1"), Properties::new()).await.expect("inserted");
     db.replace_row("Legacy", &mut fax).await.expect("written");
     db.delete_row("Legacy", &fax).await.expect("deleted");
+}
+
+/// The next version, whose upgrade needs what a row of another program may lack.
+mod newer {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Legacy", entity_type = "Customer", adopt, frozen, partition = "{region}", row = "c_{id:04}")]
+    pub(super) struct CustomerV1 {
+        region: String,
+        id: u32,
+        name: String,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Legacy", adopt, version = 2, previous = CustomerV1, partition = "{region}", row = "c_{id:04}")]
+    pub(super) struct Customer {
+        region: String,
+        id: u32,
+        name: String,
+        note: Option<String>,
+    }
+
+    impl Upgrade<CustomerV1> for Customer {
+        fn upgrade(CustomerV1 { region, id, name }: CustomerV1) -> Result<Self, UpgradeError> {
+            Ok(Self { region, id, name, note: None })
+        }
+    }
+
+    #[derive(Debug, TableModel)]
+    #[allow(dead_code, reason = "the test reads what comes as other")]
+    pub(super) enum Legacy {
+        Customer(Customer),
+        #[table(other)]
+        Other(Row),
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_comes_as_other_can_be_written_at_a_key_of_an_entity_that_adopts() {
+    let db = TestDatabase::new::<newer::Legacy>().await.expect("a database");
+    let fax = properties([("Fax", "0".into())]);
+    plant(&db, "Legacy", "eu", "c_0001", Action::Insert(fax.clone())).await;
+    let rows = newer::Legacy::rows(newer::Customer::in_partition("eu")).all(&db).await.expect("read");
+    let [newer::Legacy::Other(there)] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!(db.verify().await.expect("verify runs").foreign, 1);
+
+    // It becomes no customer by that: what is derived from one would not follow.
+    let mut row = Row { properties: properties([("Name", "Ada".into())]), ..there.clone() };
+    let error = db.replace_row("Legacy", &mut row).await.expect_err("adopted");
+    assert_eq!((error.kind(), error.entity()), (&ErrorKind::Unsupported, Some("Customer")), "{error}");
+    row.properties = properties([("Fax", "1".into())]);
+    db.replace_row("Legacy", &mut row).await.expect("written");
+    db.delete_row("Legacy", &row).await.expect("deleted");
+    let error = db.insert_row("Legacy", RowKey::new("eu", "c_0001"), fax).await.expect_err("adopted");
+    assert_eq!((error.kind(), error.entity()), (&ErrorKind::Unsupported, Some("Customer")), "{error}");
+    assert_eq!(db.verify().await.expect("verify runs").foreign, 0);
+}
+
+/// Who finds such a row at the key of a source, or of who had a value, takes it that no entity can be inserted there.
+async fn assert_relied_on(db: &TestDatabase, [table, row]: [&'static str; 2], entity: &str, why: &str) {
+    let at = RowKey::new("A", row);
+    let refused = |error: tablemodel::Error| {
+        assert_eq!((error.kind(), error.entity()), (&ErrorKind::Unsupported, Some(entity)), "{error}");
+        assert!(error.to_string().contains(why) && error.to_string().contains("`db.store()`"), "{error}");
+    };
+    refused(db.insert_row(table, at.clone(), badge("red")).await.expect_err("at a key of the entity"));
+    assert!(db.store().get(table, &at).await.expect("read").is_none());
+
+    plant(db, table, "A", row, Action::Insert(badge("red"))).await;
+    let mut there = db.store().get(table, &at).await.expect("read").expect("there");
+    refused(db.delete_row(table, &there).await.expect_err("at a key of the entity"));
+    assert_eq!(db.store().get(table, &at).await.expect("read"), Some(there.clone()));
+    there.properties = badge("blue");
+    db.replace_row(table, &mut there).await.expect("no key is taken or given up");
+    assert_eq!(db.store().get(table, &at).await.expect("read"), Some(there));
+}
+
+#[tokio::test]
+async fn where_plans_of_others_rest_on_a_row_it_is_only_replaced() {
+    for mode in crate::copy::MODES {
+        let db = crate::copy::database(mode).await;
+        assert_relied_on(&db, ["Company", "e_0001"], "Employee", "others copy it").await;
+        // What copies is not copied, nor is what stands at other keys.
+        for free in ["d_01", "e_1"] {
+            let row = db.insert_row("Company", key(free), badge("red")).await.expect("inserted");
+            db.delete_row("Company", &row).await.expect("deleted");
+        }
+        let db = crate::claims::database(mode).await;
+        assert_relied_on(&db, ["Club", "m_0001"], "Member", "its unique values").await;
+        let row = db.insert_row("Club", key("m_1"), badge("red")).await.expect("inserted");
+        db.delete_row("Club", &row).await.expect("deleted");
+    }
 }
