@@ -44,25 +44,29 @@ impl Run<'_> {
         if self.db.is_atomic() {
             return Ok(());
         }
-        for (change, is_again) in in_turn(changes, Change::key) {
-            if change.schema().copies.is_empty() {
-                continue;
+        for (number, (change, is_again)) in in_turn(changes, Change::key).enumerate() {
+            if !change.schema().copies.is_empty() {
+                self.register_change(change, is_again).await.map_err(|error| error.in_operation(number))?;
             }
-            let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else {
-                continue;
-            };
-            let registered = self.registered(change)?;
-            let sources = sources(change, &registered.setting, &self.known, is_again)?;
-            for entry in entries(image)? {
-                if registered.setting.of(entry.index) < IndexState::WriteOnly {
-                    continue; // nobody counts on it yet
-                }
-                let Some(copy) = entry.index.checked_sub(image.schema.indexes.len()) else { continue };
-                let Some(copy) = image.schema.copies.get(copy) else { continue };
-                let source = copy::source(image, copy)?.filter(|source| sources.contains(source));
-                if let (Some(source), OnDelete::Restrict, true) = (source, copy.on_delete, entry.away.is_some()) {
-                    self.register_one(image, &entry, &source).await?;
-                }
+        }
+        Ok(())
+    }
+
+    async fn register_change(&mut self, change: &Change, is_again: bool) -> Result<()> {
+        let (Change::Insert(image) | Change::Upsert(image) | Change::Save { new: image, .. }) = change else {
+            return Ok(());
+        };
+        let registered = self.registered(change)?;
+        let sources = sources(change, &registered.setting, &self.known, is_again)?;
+        for entry in entries(image)? {
+            if registered.setting.of(entry.index) < IndexState::WriteOnly {
+                continue; // nobody counts on it yet
+            }
+            let Some(copy) = entry.index.checked_sub(image.schema.indexes.len()) else { continue };
+            let Some(copy) = image.schema.copies.get(copy) else { continue };
+            let source = copy::source(image, copy)?.filter(|source| sources.contains(source));
+            if let (Some(source), OnDelete::Restrict, true) = (source, copy.on_delete, entry.away.is_some()) {
+                self.register_one(image, &entry, &source).await?;
             }
         }
         Ok(())
