@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(near("row_key", &["partition", "row"]), Some("row"));
         assert_eq!(near("hotspot", &["append_hotspot"]), Some("append_hotspot"));
         assert_eq!(near("name", &["first_name", "last_name"]), None);
-        assert_eq!(near("employee_id", &["id", "employee"]), None);
+        assert_eq!(near("id_of_the_employee", &["id", "employee"]), None);
         assert_eq!(spelt_so("row_key", &["partition", "row"]), None);
     }
 
