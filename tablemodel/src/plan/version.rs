@@ -160,9 +160,7 @@ impl Old {
     pub(crate) fn is_older(&self) -> bool {
         self.upgraded.is_some()
     }
-}
 
-impl Old {
     /// The image that tells its derived rows, and where an older version wrote it, what this program makes of it.
     pub(crate) fn into_images(self) -> Vec<Image> {
         std::iter::once(self.written).chain(self.upgraded).collect()

@@ -299,14 +299,6 @@ fn only_unavailable_is_worth_repeating_unchanged() {
     assert!(Error::new(ErrorKind::Unavailable, "x").is_retryable());
 }
 
-#[test]
-fn an_error_is_one_sentence_and_keeps_its_kind_and_source_in_debug() {
-    let error = Error::new(ErrorKind::TooMany, "too many rows");
-    assert_eq!(error.to_string(), "too many rows");
-    assert_eq!(format!("{error:?}"), "TooMany: too many rows");
-    assert!(error.source().is_none());
-}
-
 #[tokio::test]
 async fn a_write_over_a_row_of_another_type_says_whose_it_is() {
     let db = TestDatabase::new::<Model>().await.unwrap();

@@ -1,7 +1,10 @@
 //! Whose field an error names: that of the struct which is written, also where the key at fault is another entity's; and in a batch
-//! the operation with it.
+//! the operation with it. And what an error is as text.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    error::Error as _,
+    time::{Duration, SystemTime},
+};
 
 use tablemodel::{Error, ErrorKind, prelude::*, testing::TestDatabase};
 
@@ -109,4 +112,12 @@ async fn a_taken_value_and_what_is_no_single_fields_fault_name_no_field() {
     assert_eq!((taken.field(), taken.index()), (None, Some("by_email")), "{taken}");
     let exists = db.insert(&first).await.unwrap_err();
     assert_eq!((exists.field(), exists.index()), (None, None), "{exists}");
+}
+
+#[test]
+fn an_error_is_one_sentence_and_keeps_its_kind_and_source_in_debug() {
+    let error = Error::new(ErrorKind::TooMany, "too many rows");
+    assert_eq!(error.to_string(), "too many rows");
+    assert_eq!(format!("{error:?}"), "TooMany: too many rows");
+    assert!(error.source().is_none());
 }
