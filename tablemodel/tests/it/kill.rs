@@ -9,6 +9,7 @@ use std::{
     io::{BufRead, BufReader},
     path::Path as File,
     process::{Command, Stdio},
+    sync::mpsc::channel,
     thread,
     time::Duration,
 };
@@ -74,13 +75,17 @@ async fn child() {
     tokio::join!(write(0), write(1), write(2), write(3));
 }
 
-/// Runs a child for a while and kills it; adds what it acknowledged.
-fn kill_after(path: &File, delay: Duration, acknowledged: &mut BTreeMap<(u32, u32), u32>) {
+/// Runs a child and kills it a while after its first acknowledged write, or, `early`, after its start; adds what it acknowledged.
+fn kill_after(path: &File, delay: Duration, early: bool, acknowledged: &mut BTreeMap<(u32, u32), u32>) {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["kill::child", "--exact", "--ignored", "--nocapture"]).env(PATH, path);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (writes, began) = channel();
     let killer = thread::spawn(move || {
+        if !early {
+            began.recv_timeout(Duration::from_secs(30)).ok(); // however long a busy machine takes to start it
+        }
         thread::sleep(delay);
         child.kill().unwrap();
         child.wait().unwrap();
@@ -90,6 +95,7 @@ fn kill_after(path: &File, delay: Duration, acknowledged: &mut BTreeMap<(u32, u3
         if let ["acknowledged", writer, id, tally] = words[..] {
             let number = |word: &str| word.parse().unwrap();
             acknowledged.insert((number(writer), number(id)), number(tally));
+            writes.send(()).ok(); // nobody listens any more after the first
         }
     }
     killer.join().unwrap();
@@ -114,7 +120,7 @@ async fn killed_programs_lose_no_acknowledged_entity_and_no_index_row() {
     let path = directory.path().join("counters.tablemodel");
     let mut acknowledged = BTreeMap::new();
     for round in 0..ROUNDS {
-        kill_after(&path, Duration::from_millis(40 + round * 37 % 60), &mut acknowledged);
+        kill_after(&path, Duration::from_millis(40 + round * 37 % 60), round % 5 == 4, &mut acknowledged);
         let db = Database::open::<Model>(&path).await.unwrap();
         assert_eq!(losses(&db, &acknowledged).await, Vec::<String>::new(), "round {round}");
     }
