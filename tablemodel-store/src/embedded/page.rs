@@ -183,18 +183,29 @@ impl Scan<'_> {
                 return Ok(ControlFlow::Break(()));
             }
         }
-        self.due = self.due_after(key)?;
+        if self.is_due() {
+            self.due = Some(self.end_after(key)?);
+        }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// How to end before the row after this one, if so.
+    /// Whether to end before the next row.
     #[inline]
-    fn due_after(&self, key: &[u8]) -> Result<Option<End>, StoreError> {
+    fn is_due(&self) -> bool {
+        self.is_page_full() || !self.pause.holds(self.seen.looked_at)
+    }
+
+    #[inline]
+    fn is_page_full(&self) -> bool {
         let Seen { looked_at, taken } = *self.seen;
-        if taken.rows >= self.limit || taken.bytes >= MAX_PAGE_BYTES || !Look::PAGE.holds(looked_at) {
-            return row_key(key).map(End::OfPage).map(Some);
-        }
-        if self.pause.holds(looked_at) { Ok(None) } else { row_key(key).map(End::Pause).map(Some) }
+        taken.rows >= self.limit || taken.bytes >= MAX_PAGE_BYTES || !Look::PAGE.holds(looked_at)
+    }
+
+    /// How to end after the row with this key, where that is due.
+    #[cold]
+    fn end_after(&self, key: &[u8]) -> Result<End, StoreError> {
+        let after = row_key(key)?;
+        Ok(if self.is_page_full() { End::OfPage(after) } else { End::Pause(after) })
     }
 
     /// Whether the row satisfies the filter.

@@ -34,6 +34,8 @@ pub(crate) struct Sight<'s> {
     place: Place<'s>,
     /// Whether all of it was passed.
     is_whole: Cell<bool>,
+    /// Whether its key was seen to be one.
+    is_key: Cell<bool>,
 }
 
 /// Where a row stands, and so what it is kept by.
@@ -48,7 +50,7 @@ impl<'s> Sight<'s> {
     /// The row at `key` in a page. Only where all names are in the dictionary: others, which stand in rows, cannot be borrowed.
     #[inline]
     pub(super) const fn new(key: &'s [u8], row: OpenRow<'s>, names: &'s Arc<Dictionary>, shelf: &'s Shelf) -> Self {
-        Self { key, row, names, place: Place::Page(shelf), is_whole: Cell::new(false) }
+        Self { key, row, names, place: Place::Page(shelf), is_whole: Cell::new(false), is_key: Cell::new(false) }
     }
 
     /// The same, of a row that was looked up by its key. Errors: `Corrupt`.
@@ -56,7 +58,7 @@ impl<'s> Sight<'s> {
     pub(super) fn looked_up(read: &'s ReadRow, names: &'s Arc<Dictionary>) -> Result<Self, StoreError> {
         let (key, value) = read.parts();
         let row = StoredRow::again(value)?.open()?;
-        Ok(Self { key, row, names, place: Place::LookedUp(read), is_whole: Cell::new(false) })
+        Ok(Self { key, row, names, place: Place::LookedUp(read), is_whole: Cell::new(false), is_key: Cell::new(true) })
     }
 
     /// The values under these names, each at the place of its name; what the row has none of stays as it is in `to`.
@@ -132,8 +134,13 @@ impl<'s> Sight<'s> {
     /// The row key. Errors: `Corrupt`.
     #[inline]
     pub(crate) fn row_key(&self) -> Result<Cow<'s, str>, StoreError> {
-        match split_key(self.key).map(|(_, row)| (is_order_bytes(row), std::str::from_utf8(row))) {
-            Some((true, Ok(row))) => Ok(Cow::Borrowed(row)),
+        let is_ascii = self.key.is_ascii();
+        let row = split_key(self.key).map(|(_, row)| row).filter(|row| is_ascii || is_order_bytes(row));
+        match row.map(std::str::from_utf8) {
+            Some(Ok(row)) => {
+                self.is_key.set(is_ascii);
+                Ok(Cow::Borrowed(row))
+            }
             _ => row_key(self.key).map(|key| Cow::Owned(key.row)),
         }
     }
@@ -202,8 +209,7 @@ impl<'s> Sight<'s> {
 
     fn on(&self, shelf: &Shelf, stamp: u64) -> Result<Kept, StoreError> {
         // A key that is no plain text is looked at in full: then it is known to be one.
-        let is_key = self.key.is_ascii() && split_key(self.key).is_some();
-        if !is_key {
+        if !(self.is_key.get() || (self.key.is_ascii() && split_key(self.key).is_some())) {
             row_key(self.key)?;
         }
         shelf.keep(self.key, self.row.body(), stamp, self.names).ok_or_else(unreadable)

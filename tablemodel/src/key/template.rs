@@ -143,9 +143,9 @@ impl Template {
 
     /// As [`decode`](Template::decode), appending to `values`.
     pub(crate) fn read<'k>(&self, key: &'k str, values: &mut KeyValues<'k>) -> Result<(), KeyError> {
-        let first = values.iter().count();
-        let mut again = String::new();
+        let (first, mut cuts, mut again) = (values.count(), 0, String::new());
         self.each_cut(key, |Cut { part, code, separator }| {
+            cuts += 1;
             let Some(value) = part.read(code, separator).map_err(|fault| fault.of(part.field))? else { return Ok(()) };
             if !part.is_only_form(&value) && !part.writes(&value, separator, code, &mut again) {
                 return Err(KeyFault::NotThisTemplate.of(part.field));
@@ -153,7 +153,7 @@ impl Template {
             values.push(part, value);
             Ok(())
         })?;
-        if self.repeats_a_property() { self.check_repeated(key, values, first) } else { Ok(()) }
+        if cuts > 1 && self.repeats_a_property() { self.check_repeated(key, values, first) } else { Ok(()) }
     }
 
     /// That all components of one property are written from one value, of those from `first` on: the key's own, or those of both keys.

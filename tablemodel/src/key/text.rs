@@ -35,6 +35,9 @@ pub(super) const fn separates(byte: u8) -> bool {
 
 /// Appends the encoded form of `text`, which `separator` follows.
 pub(super) fn push(out: &mut String, text: &str, separator: Option<u8>) {
+    if is_verbatim(text, separator) {
+        return out.push_str(text);
+    }
     let mut rest = text;
     loop {
         let (plain, tail) = rest.split_at(run(rest, separator));

@@ -47,11 +47,16 @@ impl<'k> KeyValues<'k> {
 
     pub(crate) fn push(&mut self, part: &'static Part, value: KeyValue<'k>) {
         self.marks |= mark(part.property);
-        self.count += 1;
-        match self.few.iter_mut().find(|place| place.is_none()) {
+        match self.few.get_mut(self.count) {
             Some(place) => *place = Some((part, value)),
             None => self.more.push((part, value)),
         }
+        self.count += 1;
+    }
+
+    /// How many were pushed.
+    pub(crate) const fn count(&self) -> usize {
+        self.count
     }
 
     /// All, in the order in which they were pushed.

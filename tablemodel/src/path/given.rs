@@ -2,8 +2,6 @@
 //!
 //! Whose values they are is not known here.
 
-use std::ops::Range;
-
 use tablemodel_store::{Value, ValueRef};
 
 /// Most paths have no more components.
@@ -20,32 +18,52 @@ pub(super) struct Given {
     texts: String,
 }
 
+/// Small: each method of a path hands all of them on.
 #[derive(Debug, Clone)]
 enum Slot {
     /// Where it is among the texts.
-    Text(Range<usize>),
-    Other(Value),
+    Text(Run),
+    Int32(i32),
+    Int64(i64),
+    Other(Box<Value>),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    start: u32,
+    end: u32,
+}
+
+impl Run {
+    /// None of a place beyond 4 GiB.
+    fn new(start: usize, end: usize) -> Option<Self> {
+        Some(Self { start: u32::try_from(start).ok()?, end: u32::try_from(end).ok()? })
+    }
 }
 
 impl Given {
     pub(super) fn push(&mut self, value: ValueRef<'_>) {
         let slot = match value {
-            ValueRef::String(text) => Slot::Text(self.run(text)),
-            value => Slot::Other(value.to_value()),
+            ValueRef::String(text) => self.run(text).map(Slot::Text),
+            ValueRef::Int32(value) => Some(Slot::Int32(value)),
+            ValueRef::Int64(value) => Some(Slot::Int64(value)),
+            _ => None,
         };
+        let slot = slot.unwrap_or_else(|| Slot::Other(Box::new(value.to_value())));
         match self.few.iter_mut().find(|place| place.is_none()) {
             Some(place) => *place = Some(slot),
             None => self.more.push(slot),
         }
     }
 
-    fn run(&mut self, text: &str) -> Range<usize> {
+    fn run(&mut self, text: &str) -> Option<Run> {
         let start = self.texts.len();
+        let run = Run::new(start, start + text.len())?;
         if self.texts.capacity() == 0 {
             self.texts = String::with_capacity(text.len().max(USUAL_BYTES));
         }
         self.texts.push_str(text);
-        start..self.texts.len()
+        Some(run)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -58,8 +76,10 @@ impl Given {
             None => self.more.get(at - FEW)?,
         };
         Some(match slot {
-            Slot::Text(run) => ValueRef::String(self.texts.get(run.clone())?),
-            Slot::Other(value) => value.as_ref(),
+            Slot::Text(Run { start, end }) => ValueRef::String(self.texts.get(*start as usize..*end as usize)?),
+            Slot::Int32(value) => ValueRef::Int32(*value),
+            Slot::Int64(value) => ValueRef::Int64(*value),
+            Slot::Other(value) => Value::as_ref(value),
         })
     }
 }

@@ -170,11 +170,10 @@ impl PathQuery {
 
     /// The value of a part: the bucket given for it, or the whole value of its field.
     fn value_of(&self, part: &Part) -> Option<ValueRef<'_>> {
-        let bucket = match part.codec {
-            Codec::Hour | Codec::Day | Codec::Month => part.codec,
-            _ => Codec::Plain,
+        let given = match part.codec {
+            bucket @ (Codec::Hour | Codec::Day | Codec::Month) => self.given_as(part.property, bucket),
+            _ => None,
         };
-        let given = if bucket == Codec::Plain { None } else { self.given_as(part.property, bucket) };
         given.or_else(|| self.held(part.property))
     }
 

@@ -75,9 +75,11 @@ impl<F: Found> Future for One<F> {
         if let Some(waiting) = waiting {
             return waiting.as_mut().poll(context);
         }
-        let mut found = None;
-        match shown(db, query, &mut found) {
-            Some(Ok(())) => Poll::Ready(Ok(found)),
+        // Put where it is given back: it may be large.
+        let mut answer = Poll::Ready(Ok(None));
+        let Poll::Ready(Ok(found)) = &mut answer else { return answer };
+        match shown(db, query, found) {
+            Some(Ok(())) => answer,
             Some(Err(error)) => Poll::Ready(Err(error)),
             None => waiting.insert(Box::pin(waited(db.clone(), query.clone()))).as_mut().poll(context),
         }

@@ -2,7 +2,7 @@
 //!
 //! Knows nothing of where rows are kept.
 
-use std::{iter::repeat_n, sync::Arc};
+use std::{array, iter::repeat_n, sync::Arc};
 
 use super::Mark;
 use crate::{
@@ -13,12 +13,15 @@ use crate::{
 /// Bytes of a word.
 pub(super) const WORD_BYTES: usize = 8;
 type Word = [u8; WORD_BYTES];
+/// Words that are copied in one step.
+const LINE: usize = 4;
+const LINE_BYTES: usize = LINE * WORD_BYTES;
 /// Bytes before the key: where the value begins and where it ends, then the mark.
 const HEAD_BYTES: usize = 2 * WORD_BYTES;
 
-/// A row: a head, its key, then its value, whose checksum was right; and what fills the last word.
+/// A row: a head, its key, then its value, whose checksum was right; and what fills the last line.
 #[derive(Debug, Clone)]
-pub(in crate::embedded) struct ReadRow(Arc<[Word]>);
+pub(in crate::embedded) struct ReadRow(Arc<[[Word; LINE]]>);
 
 impl ReadRow {
     /// The row with this value at `key` in `space`, which has this mark. Errors: `Corrupt`, where its checksum is wrong.
@@ -29,8 +32,9 @@ impl ReadRow {
 
     pub(super) fn new(mark: Mark, key: &[u8], value: &[u8]) -> Self {
         let (begin, end) = (HEAD_BYTES + key.len(), HEAD_BYTES + key.len() + value.len());
-        let mut words: Arc<[Word]> = repeat_n(Word::default(), end.div_ceil(WORD_BYTES)).collect();
-        if let Some((head, rest)) = Arc::get_mut(&mut words).and_then(|words| words.split_first_chunk_mut())
+        let mut lines: Arc<[_]> = repeat_n([Word::default(); LINE], end.div_ceil(LINE_BYTES)).collect();
+        let words = Arc::get_mut(&mut lines).map(|lines| lines.as_flattened_mut());
+        if let Some((head, rest)) = words.and_then(|words| words.split_first_chunk_mut())
             && let Some((to_key, rest)) = rest.as_flattened_mut().split_at_mut_checked(key.len())
             && let Some(to_value) = rest.get_mut(..value.len())
         {
@@ -40,30 +44,42 @@ impl ReadRow {
             to_key.copy_from_slice(key);
             to_value.copy_from_slice(value);
         }
-        Self(words)
+        Self(lines)
     }
 
     /// A row copied from the words of another. Whether it is one is asked with [`is_of`](Self::is_of).
     #[inline]
-    pub(super) fn of_words(words: impl Iterator<Item = Word>) -> Self {
-        Self(words.collect())
+    pub(super) fn of_words<W>(words: &[W], read: impl Fn(&W) -> Word) -> Self {
+        let (lines, rest) = words.as_chunks::<LINE>();
+        let last = array::from_fn(|at| rest.get(at).map_or(Word::default(), &read));
+        let last = (!rest.is_empty()).then_some(last);
+        Self(lines.iter().map(|line| line.each_ref().map(&read)).chain(last).collect())
     }
 
+    /// Its words, without those that only fill the last line.
     pub(super) fn words(&self) -> &[Word] {
-        &self.0
+        let (_, end) = self.places();
+        self.0.as_flattened().get(..end.div_ceil(WORD_BYTES)).unwrap_or_default()
     }
 
+    /// Where its value begins, and where it ends.
+    #[inline]
+    fn places(&self) -> (usize, usize) {
+        let head = self.0.as_flattened().first().map_or(0, |head| u64::from_le_bytes(*head));
+        (head as u32 as usize, (head >> 32) as usize)
+    }
+
+    #[inline]
     pub(super) fn mark(&self) -> Mark {
-        Mark(self.0.get(1).map_or(0, |mark| u64::from_le_bytes(*mark)))
+        Mark(self.0.as_flattened().get(1).map_or(0, |mark| u64::from_le_bytes(*mark)))
     }
 
     /// Its key, and its value.
     #[inline]
     pub(in crate::embedded) fn parts(&self) -> (&[u8], &[u8]) {
-        let head = self.0.first().map_or(0, |head| u64::from_le_bytes(*head));
-        let (begin, end) = (head as u32, (head >> 32) as u32);
-        let bytes = self.0.as_flattened().get(..end as usize).unwrap_or_default();
-        let (head, value) = bytes.split_at_checked(begin as usize).unwrap_or_default();
+        let (begin, end) = self.places();
+        let bytes = self.0.as_flattened().as_flattened().get(..end).unwrap_or_default();
+        let (head, value) = bytes.split_at_checked(begin).unwrap_or_default();
         (head.get(HEAD_BYTES..).unwrap_or_default(), value)
     }
 

@@ -5,7 +5,7 @@
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
     atomic::{
-        AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+        AtomicU16, AtomicU32, AtomicU64,
         Ordering::{Acquire, Relaxed, Release},
         fence,
     },
@@ -22,6 +22,9 @@ pub(super) const WORDS: usize = (SET_BYTES - size_of::<Head>() - LOCK_BYTES) / W
 const _: () = assert!(size_of::<Head>() + size_of::<Body>() <= SET_BYTES, "a set is no larger than it is said to be");
 /// Rows that a set has places for.
 const PLACES: usize = 15;
+
+/// Tags in a word.
+const TAGS: usize = 8;
 
 /// The rows of some marks.
 #[derive(Debug, Clone, Copy)]
@@ -44,8 +47,8 @@ pub(super) struct Head {
     found: AtomicU16,
     /// Places in use.
     len: AtomicU16,
-    /// Bits of the mark of the row in each place.
-    tags: [AtomicU8; PLACES],
+    /// Bits of the mark of the row in each place: a byte for each, the first one lowest.
+    tags: [AtomicU64; PLACES.div_ceil(TAGS)],
     /// The word where it begins: there the one before ends.
     starts: [AtomicU16; PLACES + 1],
 }
@@ -98,8 +101,20 @@ impl Head {
     #[inline]
     fn alike(&self, mark: Mark) -> u16 {
         let used = (1 << self.len.load(Relaxed)) - 1;
-        let tags = self.tags.iter().rev().map(|tag| u16::from(tag.load(Relaxed) == mark.tag()));
-        tags.fold(0, |alike, is_alike| alike << 1 | is_alike) & used
+        let words = self.tags.iter().rev().map(|word| equal_bytes(word.load(Relaxed), mark.tag()));
+        words.fold(0, |alike, of_word| alike << TAGS | u16::from(of_word)) & used
+    }
+
+    fn tag(&self, at: usize) -> u8 {
+        self.tags.get(at / TAGS).map_or(0, |word| (word.load(Relaxed) >> (at % TAGS * 8)) as u8)
+    }
+
+    /// Only by who holds the lock.
+    fn set_tag(&self, at: usize, tag: u8) {
+        if let Some(word) = self.tags.get(at / TAGS) {
+            let shift = at % TAGS * 8;
+            word.store(word.load(Relaxed) & !(0xFF << shift) | u64::from(tag) << shift, Relaxed);
+        }
     }
 
     #[inline]
@@ -124,6 +139,17 @@ impl Head {
     fn unfind(&self, at: usize) {
         self.found.store(self.found.load(Relaxed) & !(1 << at), Relaxed);
     }
+}
+
+/// A bit for each byte of the word that is this one, the lowest first.
+#[inline]
+const fn equal_bytes(word: u64, byte: u8) -> u8 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const LOW_BITS: u64 = 0x7F * ONES;
+    let differing = word ^ byte as u64 * ONES;
+    let equal = !((differing & LOW_BITS) + LOW_BITS | differing | LOW_BITS);
+    // The top bit of each byte, beside each other at the top: no two of the sums' terms meet.
+    (equal.wrapping_mul(0x0002_0408_1020_4081) >> 56) as u8
 }
 
 impl Default for Body {
@@ -160,7 +186,7 @@ impl<'s> Set<'s> {
     #[inline]
     fn row(self, at: usize) -> Option<ReadRow> {
         let words = self.body.words.get(self.head.start(at)..self.head.start(at + 1))?;
-        Some(ReadRow::of_words(words.iter().map(|word| word.load(Relaxed).to_ne_bytes())))
+        Some(ReadRow::of_words(words, |word| word.load(Relaxed).to_ne_bytes()))
     }
 
     /// Does something with the set that nobody else changes meanwhile, if the rows of the mark belong here.
@@ -228,11 +254,11 @@ impl Held<'_> {
 
     fn append(&mut self, row: &ReadRow) {
         let (start, at, words, head) = (self.used(), self.len(), row.words(), self.set.head);
-        if let (Some(tag), Some(next)) = (head.tags.get(at), head.starts.get(at + 1))
+        if let Some(next) = head.starts.get(at + 1)
             && let Some(to) = self.set.body.words.get(start..start + words.len())
         {
             to.iter().zip(words).for_each(|(to, word)| to.store(u64::from_ne_bytes(*word), Relaxed));
-            tag.store(row.mark().tag(), Relaxed);
+            head.set_tag(at, row.mark().tag());
             next.store((start + words.len()) as u16, Relaxed);
             head.unfind(at);
             head.len.store(at as u16 + 1, Relaxed);
@@ -293,9 +319,7 @@ impl Held<'_> {
         let words = self.set.body.words.get(start..self.used()).unwrap_or_default();
         words.iter().zip(words.iter().skip(next - start)).for_each(|(to, from)| to.store(from.load(Relaxed), Relaxed));
         for at in at..len {
-            if let (Some(tag), Some(next_tag)) = (head.tags.get(at), head.tags.get(at + 1)) {
-                tag.store(next_tag.load(Relaxed), Relaxed);
-            }
+            head.set_tag(at, head.tag(at + 1));
             if let Some(to) = head.starts.get(at) {
                 to.store((head.start(at + 1) - (next - start)) as u16, Relaxed);
             }
