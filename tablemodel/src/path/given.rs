@@ -92,7 +92,8 @@ mod tests {
     fn values_come_back_in_their_order_also_where_they_are_many() {
         let long = "x".repeat(3 * USUAL_BYTES);
         let values = ["Sales", "", &long].map(ValueRef::String);
-        let values = values.into_iter().chain([ValueRef::Int32(7), ValueRef::Binary(b"b"), ValueRef::String("é")]);
+        let others = [ValueRef::Int32(7), ValueRef::Binary(b"b"), ValueRef::String("é"), ValueRef::Int64(i64::MIN)];
+        let values = values.into_iter().chain(others);
         let values: Vec<_> = values.collect();
         let mut given = Given::default();
         for (count, value) in values.iter().enumerate() {

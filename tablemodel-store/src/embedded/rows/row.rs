@@ -95,3 +95,22 @@ impl ReadRow {
         self.mark() == mark && self.parts().0 == key
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_any_length_is_copied_word_by_word() {
+        for length in 0..200 {
+            let value: Vec<_> = (0..length).collect();
+            let row = ReadRow::new(Mark(7), b"key", &value);
+            let copy = ReadRow::of_words(row.words(), |word| *word);
+            assert_eq!((copy.parts(), copy.mark()), ((&b"key"[..], &value[..]), Mark(7)));
+            assert_eq!(
+                (copy.words(), copy.words().len()),
+                (row.words(), (2 * WORD_BYTES + 3 + value.len()).div_ceil(WORD_BYTES))
+            );
+        }
+    }
+}

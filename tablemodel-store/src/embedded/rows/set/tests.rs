@@ -62,6 +62,14 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
+    #[test]
+    fn bytes_of_a_word_that_are_one_are_told_by_their_places(bytes in prop::array::uniform8(prop_oneof![Just(0_u8), Just(1), Just(0x7F), Just(0x80), any::<u8>()]), other in any::<u8>()) {
+        for byte in bytes.into_iter().chain([other]) {
+            let places = bytes.iter().rev().fold(0, |places, at| places << 1 | u8::from(*at == byte));
+            prop_assert_eq!(equal_bytes(u64::from_le_bytes(bytes), byte), places);
+        }
+    }
+
     /// Whatever goes to make room: what is found is what was put in last, and what was put in last is found.
     #[test]
     fn a_set_tells_the_newest_row_or_none(steps in prop::collection::vec(any_step(), 0..200)) {
