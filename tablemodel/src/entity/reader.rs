@@ -16,6 +16,10 @@ use crate::{
     schema::COPIED_SEQUENCE,
 };
 
+/// How a type is read: its `from_value`. By a pointer: of a function that is generic itself, rustc would tell twice of a type that cannot
+/// be read.
+type ReadValue<T> = fn(Option<ValueRef<'_>>) -> std::result::Result<T, ValueError>;
+
 /// Gives the fields of an entity back; one line per field in generated code.
 ///
 /// Fastest when fields are asked for in order of their stored names, as the derive does.
@@ -52,37 +56,15 @@ impl<'a> FieldReader<'a> {
         self
     }
 
-    #[inline]
     fn value(&self, property: &'static str) -> Option<ValueRef<'a>> {
-        // As it lies there, in the usual case: it is looked at and not copied first.
-        let other;
-        *match self.next(property) {
-            Some(value) => value,
-            None => {
-                other = self.other(property);
-                &other
-            }
-        }
-    }
-
-    /// The value of a row that is shown, where it is the next one and no key holds it.
-    #[inline]
-    fn next(&self, property: &'static str) -> Option<&'a Option<ValueRef<'a>>> {
-        match &self.source {
-            Source::Shown(row, _) => row.next_field(property),
-            Source::Properties(..) => None,
-        }
-    }
-
-    /// Apart, so that the usual case takes few registers.
-    #[inline(never)]
-    fn other(&self, property: &'static str) -> Option<ValueRef<'a>> {
         match &self.source {
             Source::Shown(row, keys) => row.field(property, *keys),
             Source::Properties(properties, place, keys) => self.value_of(properties, place, keys, property),
         }
     }
 
+    /// Apart from a row that is shown, which then takes few registers.
+    #[inline(never)]
     fn value_of(
         &self,
         properties: &'a Properties,
@@ -110,13 +92,8 @@ impl<'a> FieldReader<'a> {
         }
     }
 
-    /// A field that is one property, by its type's `from_value`: by that function itself and not by a pointer to one, so that all
-    /// fields of one type are read by one function.
-    pub fn take<T>(
-        &self,
-        property: &'static str,
-        read: impl FnOnce(Option<ValueRef<'_>>) -> std::result::Result<T, ValueError>,
-    ) -> std::result::Result<T, FieldError> {
+    /// A field that is one property, by its type's `from_value`.
+    pub fn take<T>(&self, property: &'static str, read: ReadValue<T>) -> std::result::Result<T, FieldError> {
         read(self.value(property)).map_err(|error| FieldError { property, error })
     }
 
@@ -124,7 +101,7 @@ impl<'a> FieldReader<'a> {
     pub fn take_or<T>(
         &self,
         property: &'static str,
-        read: impl FnOnce(Option<ValueRef<'_>>) -> std::result::Result<T, ValueError>,
+        read: ReadValue<T>,
         default: impl FnOnce() -> T,
     ) -> std::result::Result<T, FieldError> {
         match self.value(property) {

@@ -2,7 +2,7 @@
 //!
 //! Whose values they are is not known here.
 
-use tablemodel_store::{Value, ValueRef};
+use tablemodel_store::{DateTime, Value, ValueRef};
 
 /// Most paths have no more components.
 const FEW: usize = 3;
@@ -25,6 +25,7 @@ enum Slot {
     Text(Run),
     Int32(i32),
     Int64(i64),
+    DateTime(DateTime),
     Other(Box<Value>),
 }
 
@@ -47,6 +48,7 @@ impl Given {
             ValueRef::String(text) => self.run(text).map(Slot::Text),
             ValueRef::Int32(value) => Some(Slot::Int32(value)),
             ValueRef::Int64(value) => Some(Slot::Int64(value)),
+            ValueRef::DateTime(value) => Some(Slot::DateTime(value)),
             _ => None,
         };
         let slot = slot.unwrap_or_else(|| Slot::Other(Box::new(value.to_value())));
@@ -79,6 +81,7 @@ impl Given {
             Slot::Text(Run { start, end }) => ValueRef::String(self.texts.get(*start as usize..*end as usize)?),
             Slot::Int32(value) => ValueRef::Int32(*value),
             Slot::Int64(value) => ValueRef::Int64(*value),
+            Slot::DateTime(value) => ValueRef::DateTime(*value),
             Slot::Other(value) => Value::as_ref(value),
         })
     }
@@ -92,8 +95,9 @@ mod tests {
     fn values_come_back_in_their_order_also_where_they_are_many() {
         let long = "x".repeat(3 * USUAL_BYTES);
         let values = ["Sales", "", &long].map(ValueRef::String);
-        let others = [ValueRef::Int32(7), ValueRef::Binary(b"b"), ValueRef::String("é"), ValueRef::Int64(i64::MIN)];
-        let values = values.into_iter().chain(others);
+        let others = [ValueRef::Int32(7), ValueRef::Binary(b"b"), ValueRef::String("é")];
+        let more = [ValueRef::Int64(i64::MIN), ValueRef::DateTime(DateTime::MAX)];
+        let values = values.into_iter().chain(others).chain(more);
         let values: Vec<_> = values.collect();
         let mut given = Given::default();
         for (count, value) in values.iter().enumerate() {

@@ -39,7 +39,6 @@ macro_rules! texts {
                 to.add_ref(property, ValueRef::String(self));
             }
 
-            #[inline]
             fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
                 read(value).map(|text| text.to_owned().into())
             }

@@ -120,6 +120,7 @@ impl Column {
     }
 
     /// Its value, where the keys hold it.
+    #[inline(never)]
     fn held<'k>(&self, keys: InKeys<'k>) -> Option<ValueRef<'k>> {
         keys.at(self.in_keys?, self.name)
     }
@@ -169,25 +170,15 @@ impl<'r> InRow<'r> {
         }
     }
 
-    /// The value of a field, where it is the next column and no key holds it: as of most fields.
-    #[inline]
-    pub(crate) fn next_field(&self, name: &'static str) -> Option<&'r Option<ValueRef<'r>>> {
-        let next = self.next.get();
-        let (column, value) = (self.columns.columns.get(next)?, self.values.get(next)?);
-        if column.in_keys.is_some() || !column.is_just(name) {
-            return None;
-        }
-        self.next.set(column.then);
-        Some(value)
-    }
-
     /// The value of a field, which the keys may hold.
+    #[inline]
     pub(crate) fn field(&self, name: &'static str, keys: InKeys<'r>) -> Option<ValueRef<'r>> {
         let next = self.next.get();
         match (self.columns.columns.get(next), self.values.get(next)) {
+            // The usual case.
             (Some(column), Some(value)) if column.is_just(name) => {
                 self.next.set(column.then);
-                column.held(keys).or(*value)
+                if column.in_keys.is_none() { *value } else { column.held(keys).or(*value) }
             }
             _ => self.field_elsewhere(name, keys),
         }
