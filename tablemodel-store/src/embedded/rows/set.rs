@@ -146,8 +146,8 @@ impl Head {
 const fn equal_bytes(word: u64, byte: u8) -> u8 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const LOW_BITS: u64 = 0x7F * ONES;
-    let differing = word ^ byte as u64 * ONES;
-    let equal = !((differing & LOW_BITS) + LOW_BITS | differing | LOW_BITS);
+    let differing = word ^ (byte as u64 * ONES);
+    let equal = !(((differing & LOW_BITS) + LOW_BITS) | differing | LOW_BITS);
     // The top bit of each byte, beside each other at the top: no two of the sums' terms meet.
     (equal.wrapping_mul(0x0002_0408_1020_4081) >> 56) as u8
 }
