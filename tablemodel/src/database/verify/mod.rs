@@ -25,7 +25,10 @@ use tablemodel_store::{ETag, RowKey};
 
 pub use self::repair::{Repair, Repaired};
 use self::{mend::Mend, owners::Owners};
-use crate::{database::Database, error::Result};
+use crate::{
+    database::{Database, beside::Beside},
+    error::Result,
+};
 
 /// What a walk found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -150,6 +153,7 @@ pub struct Verify<'a> {
     strict: bool,
     progress: Option<Progress<'a>>,
     owners: Owners,
+    beside: Beside,
 }
 
 /// What is told after each partition.
@@ -166,8 +170,8 @@ impl Database {
     ///
     /// Cost: one request per 1,000 rows, and a point read for each row in another partition and for the entity of each (but few for the
     /// rows of an entity with many), 16 at a time; of the object store one for each blob that is linked, another for each move of one that is
-    /// not where it was put, and each list in a blob as a whole; memory for the rows of one partition, and 1,000 of small ones, which are
-    /// checked together. Can run while the store is in use.
+    /// not where it was put, and each list in a blob as a whole; memory for the rows of two partitions, and 2,000 of small ones, which are
+    /// checked together, within a runtime of tokio beside the reading of the next ones. Can run while the store is in use.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -191,6 +195,7 @@ impl Database {
             strict: false,
             progress: None,
             owners: Owners::default(),
+            beside: Beside::of_this_machine(),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The walk over the tables of the model: partitions of few rows are checked together, and what is found is told one by one, in the order
-//! of their keys.
+//! The walk over the tables of the model: partitions of few rows are checked together, beside the reading of the next ones, and what is
+//! found is told one by one, in the order of their keys.
 //!
 //! What is wrong with rows is told by `check` and `elsewhere`.
 
@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::collections::{BTreeSet, HashSet};
 
+use futures_util::future::BoxFuture;
 use tablemodel_store::{KeyRange, Query, Row, RowKey, StoreErrorKind};
 
 use super::{Checkpoint, Verified, Verify, Violation, among, check::Check, owners::Owners};
@@ -41,6 +42,14 @@ impl Gathered {
     }
 }
 
+/// Partitions that are being looked through.
+struct Begun {
+    /// The last row of each.
+    ends: Vec<RowKey>,
+    rows: usize,
+    checks: BoxFuture<'static, Result<Vec<Check>>>,
+}
+
 impl Verify<'_> {
     pub(super) async fn run(mut self) -> Result<Verified> {
         if self.db.may_have_moved() {
@@ -69,16 +78,21 @@ impl Verify<'_> {
     async fn table(&mut self, table: &'static str, after: Option<RowKey>, verified: &mut Verified) -> Result<()> {
         let range = KeyRange::Table { after, before_partition: None };
         let mut query = Query::new(self.db.table_name(table), range);
-        let mut gathered = Gathered::default();
+        let (mut gathered, mut begun) = (Gathered::default(), None::<Begun>);
         loop {
             let page = match self.db.query_store(&query).await {
                 Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(()),
                 other => other?,
             };
             for row in page.rows {
-                let is_enough = gathered.rows >= TOGETHER || verified.rows + gathered.rows as u64 >= self.rows;
-                if is_enough && gathered.ends_before(&row).is_some() {
-                    self.partitions(table, std::mem::take(&mut gathered), true, verified).await?;
+                let read = begun.as_ref().map_or(0, |begun| begun.rows) + gathered.rows;
+                let is_all = verified.rows + read as u64 >= self.rows;
+                if (is_all || gathered.rows >= TOGETHER) && gathered.ends_before(&row).is_some() {
+                    let next = self.begin(table, std::mem::take(&mut gathered)).await?;
+                    self.end(table, begun.replace(next), true, verified).await?;
+                    if is_all {
+                        self.end(table, begun.take(), true, verified).await?;
+                    }
                     if verified.next.is_some() {
                         return Ok(());
                     }
@@ -90,20 +104,36 @@ impl Verify<'_> {
                 None => break,
             }
         }
-        self.partitions(table, gathered, false, verified).await
+        let last = self.begin(table, gathered).await?;
+        self.end(table, begun, true, verified).await?;
+        if verified.next.is_some() {
+            return Ok(());
+        }
+        self.end(table, Some(last), false, verified).await
     }
 
-    /// Checks whole partitions. Where more follow, it may be enough after any of them.
-    async fn partitions(
+    /// Begins to look through whole partitions.
+    async fn begin(&self, table: &'static str, gathered: Gathered) -> Result<Begun> {
+        let Gathered { partitions, rows } = gathered;
+        let mut ends = Vec::with_capacity(partitions.len());
+        ends.extend(partitions.iter().filter_map(|rows| rows.last()).map(|row| row.key.clone()));
+        let partitions = self.db.with_all_readable_keys(table, partitions).await?;
+        let (db, strict) = (self.db.clone(), self.strict);
+        let checks = self.beside.begin(async move { looked_through(&db, table, partitions, strict) });
+        Ok(Begun { ends, rows, checks })
+    }
+
+    /// Ends the checks of whole partitions. Where more follow, it may be enough after any of them.
+    async fn end(
         &mut self,
         table: &'static str,
-        gathered: Gathered,
+        begun: Option<Begun>,
         goes_on: bool,
         verified: &mut Verified,
     ) -> Result<()> {
-        let mut ends = Vec::with_capacity(gathered.partitions.len());
-        ends.extend(gathered.partitions.iter().filter_map(|rows| rows.last()).map(|row| row.key.clone()));
-        let checks = self.db.check_partitions(table, gathered.partitions, self.strict, &self.owners).await?;
+        let Some(Begun { ends, checks, .. }) = begun else { return Ok(()) };
+        let mut checks = checks.await?;
+        self.db.check_elsewhere(&mut checks, &self.owners).await?;
         #[cfg(feature = "blob")]
         let mut of_blobs = {
             let links = checks.iter().filter(|_| !self.strict).flat_map(|check| check.links.iter().cloned()).collect();
@@ -190,22 +220,17 @@ fn by_partition(found: Vec<Violation>) -> HashMap<String, Vec<Violation>> {
     of_each
 }
 
+/// What partitions show by themselves, in their order.
+fn looked_through(db: &Database, table: &'static str, partitions: Vec<Vec<Row>>, strict: bool) -> Result<Vec<Check>> {
+    partitions.into_iter().map(|rows| Check::of(db, table, rows, strict)).collect()
+}
+
 impl Database {
-    /// The checks of partitions, in their order.
-    async fn check_partitions(
-        &self,
-        table: &'static str,
-        partitions: Vec<Vec<Row>>,
-        strict: bool,
-        owners: &Owners,
-    ) -> Result<Vec<Check>> {
-        let mut checks = Vec::with_capacity(partitions.len());
-        for rows in partitions {
-            let rows = self.with_readable_keys(table, rows).await?;
-            checks.push(Check::of(self, table, rows, strict)?);
+    async fn with_all_readable_keys(&self, table: &str, mut partitions: Vec<Vec<Row>>) -> Result<Vec<Vec<Row>>> {
+        for rows in &mut partitions {
+            *rows = self.with_readable_keys(table, std::mem::take(rows)).await?;
         }
-        self.check_elsewhere(&mut checks, owners).await?;
-        Ok(checks)
+        Ok(partitions)
     }
 
     pub(super) async fn check_partition(
@@ -215,7 +240,9 @@ impl Database {
         strict: bool,
         owners: &Owners,
     ) -> Result<Check> {
-        let mut checks = self.check_partitions(table, vec![rows], strict, owners).await?;
+        let partitions = self.with_all_readable_keys(table, vec![rows]).await?;
+        let mut checks = looked_through(self, table, partitions, strict)?;
+        self.check_elsewhere(&mut checks, owners).await?;
         Ok(checks.pop().unwrap_or_default())
     }
 
