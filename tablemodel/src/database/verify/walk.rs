@@ -113,7 +113,7 @@ impl Verify<'_> {
     }
 
     /// Begins to look through whole partitions.
-    async fn begin(&self, table: &'static str, gathered: Gathered) -> Result<Begun> {
+    async fn begin(&mut self, table: &'static str, gathered: Gathered) -> Result<Begun> {
         let Gathered { partitions, rows } = gathered;
         let mut ends = Vec::with_capacity(partitions.len());
         ends.extend(partitions.iter().filter_map(|rows| rows.last()).map(|row| row.key.clone()));
