@@ -176,6 +176,30 @@ async fn a_walk_stops_at_the_partition_where_it_was_told_to() {
     }
 }
 
+/// Also where partitions are looked through beside the reading of the next ones.
+#[tokio::test]
+async fn a_long_walk_stops_where_it_was_told_to_as_well() {
+    const MANY: u32 = 2_600;
+    let db = store_of::<Users>(Consistency::Atomic).await;
+    let users = (0..MANY).map(|id| User { id, email: email(id) });
+    drop(db.bulk().insert_iter(users).await.unwrap().into_result().unwrap());
+    let whole = db.verify().await.unwrap();
+    assert!(whole.is_clean() && whole.rows >= 2 * u64::from(MANY), "{whole:?}");
+    for limit in [999, 1_000, 1_001, 1_999, 2_000, 2_001, 2_599, 3_100, whole.rows - 1, whole.rows, whole.rows + 1] {
+        let (mut rows, mut entities) = (0, 0);
+        let mut verified = db.verify().rows(limit).await.unwrap();
+        loop {
+            (rows, entities) = (rows + verified.rows, entities + verified.entities);
+            assert!(verified.is_clean(), "{limit}: {:?}", verified.violations);
+            let Some(next) = verified.next.take() else { break };
+            // A table that ends just there is no place to stop at: one more row is looked at.
+            assert!((limit..=limit + 1).contains(&verified.rows), "{limit}: {}", verified.rows);
+            verified = db.verify().from(next).rows(limit).await.unwrap();
+        }
+        assert_eq!((rows, entities), (whole.rows, whole.entities), "{limit}");
+    }
+}
+
 async fn exported(db: &Database) -> String {
     let mut lines = Vec::new();
     db.export(&mut lines).await.unwrap();

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::collections::{BTreeSet, HashSet};
 
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, future::BoxFuture};
 use tablemodel_store::{KeyRange, Query, Row, RowKey, StoreErrorKind};
 
 use super::{Checkpoint, Verified, Verify, Violation, among, check::Check, owners::Owners};
@@ -88,7 +88,7 @@ impl Verify<'_> {
                 let read = begun.as_ref().map_or(0, |begun| begun.rows) + gathered.rows;
                 let is_all = verified.rows + read as u64 >= self.rows;
                 if (is_all || gathered.rows >= TOGETHER) && gathered.ends_before(&row).is_some() {
-                    let next = self.begin(table, std::mem::take(&mut gathered)).await?;
+                    let next = self.begin(table, std::mem::take(&mut gathered), !is_all).await?;
                     self.end(table, begun.replace(next), true, verified).await?;
                     if is_all {
                         self.end(table, begun.take(), true, verified).await?;
@@ -104,22 +104,23 @@ impl Verify<'_> {
                 None => break,
             }
         }
-        let last = self.begin(table, gathered).await?;
         self.end(table, begun, true, verified).await?;
         if verified.next.is_some() {
             return Ok(());
         }
+        let last = self.begin(table, gathered, false).await?;
         self.end(table, Some(last), false, verified).await
     }
 
-    /// Begins to look through whole partitions.
-    async fn begin(&mut self, table: &'static str, gathered: Gathered) -> Result<Begun> {
+    /// Begins to look through whole partitions; as a task where more is read meanwhile.
+    async fn begin(&mut self, table: &'static str, gathered: Gathered, goes_on: bool) -> Result<Begun> {
         let Gathered { partitions, rows } = gathered;
         let mut ends = Vec::with_capacity(partitions.len());
         ends.extend(partitions.iter().filter_map(|rows| rows.last()).map(|row| row.key.clone()));
         let partitions = self.db.with_all_readable_keys(table, partitions).await?;
         let (db, strict) = (self.db.clone(), self.strict);
-        let checks = self.beside.begin(async move { looked_through(&db, table, partitions, strict) });
+        let looking = async move { looked_through(&db, table, partitions, strict) };
+        let checks = if goes_on { self.beside.begin(looking) } else { looking.boxed() };
         Ok(Begun { ends, rows, checks })
     }
 
