@@ -51,6 +51,13 @@ pub(super) enum StoredName<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tag(u64);
 
+impl Tag {
+    #[inline(always)]
+    pub(super) const fn is_text(self) -> bool {
+        self.0 == tag::STRING
+    }
+}
+
 impl<'a> StoredProperties<'a> {
     /// Those of `body`: all texts are validated here, at once, and none is again.
     #[inline]
@@ -136,7 +143,7 @@ impl<'a> StoredProperties<'a> {
 
     /// The next text; `None` also where its length would cut a character.
     #[inline(always)]
-    fn take_text(&mut self) -> Option<&'a str> {
+    pub(super) fn take_text(&mut self) -> Option<&'a str> {
         let (text, texts) = self.texts.split_at_checked(take_length(&mut self.values)?)?;
         self.texts = texts;
         Some(text)

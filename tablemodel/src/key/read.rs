@@ -9,23 +9,40 @@ use crate::property::integer;
 /// A value read from a key: a text that stands there as it is is not copied.
 #[derive(Debug, Clone)]
 pub(crate) enum KeyValue<'k> {
-    Text(&'k str),
-    Value(Value),
+    Seen(ValueRef<'k>),
+    /// A text or bytes that stand there in another form.
+    Made(Value),
 }
 
 impl<'k> KeyValue<'k> {
+    const fn text(text: &'k str) -> Self {
+        Self::Seen(ValueRef::String(text))
+    }
+
+    fn of(value: Value) -> Self {
+        match value {
+            Value::Boolean(truth) => Self::Seen(ValueRef::Boolean(truth)),
+            Value::DateTime(at) => Self::Seen(ValueRef::DateTime(at)),
+            Value::Double(double) => Self::Seen(ValueRef::Double(double)),
+            Value::Guid(guid) => Self::Seen(ValueRef::Guid(guid)),
+            Value::Int32(int) => Self::Seen(ValueRef::Int32(int)),
+            Value::Int64(int) => Self::Seen(ValueRef::Int64(int)),
+            Value::String(_) | Value::Binary(_) => Self::Made(value),
+        }
+    }
+
     #[inline]
     pub(crate) fn as_ref(&self) -> ValueRef<'_> {
         match self {
-            Self::Text(text) => ValueRef::String(text),
-            Self::Value(value) => value.as_ref(),
+            Self::Seen(value) => *value,
+            Self::Made(value) => value.as_ref(),
         }
     }
 
     pub(crate) fn into_value(self) -> Value {
         match self {
-            Self::Text(text) => Value::from(text),
-            Self::Value(value) => value,
+            Self::Seen(value) => value.to_value(),
+            Self::Made(value) => value,
         }
     }
 }
@@ -65,16 +82,16 @@ impl Part {
             Codec::Desc => {
                 digits::decimal(code).and_then(|number| self.value_at(self.greatest()?.checked_sub(number)?))
             }
-            Codec::Raw => return Ok(Some(KeyValue::Text(code))),
+            Codec::Raw => return Ok(Some(KeyValue::text(code))),
             _ => return if self.is_lossy_form(code, separator) { Ok(None) } else { Err(KeyFault::NotThisTemplate) },
         };
-        value.map(|value| Some(KeyValue::Value(value))).ok_or(KeyFault::NotThisTemplate)
+        value.map(|value| Some(KeyValue::of(value))).ok_or(KeyFault::NotThisTemplate)
     }
 
     /// Whether no other code is read as this value, so that it need not be written again to be compared.
     pub(super) fn is_only_form(&self, value: &KeyValue<'_>) -> bool {
         match (self.codec, self.key_type, value) {
-            (Codec::Plain, KeyType::Text, KeyValue::Text(_)) => true,
+            (Codec::Plain, KeyType::Text, KeyValue::Seen(_)) => true,
             // So few digits that no number of them is out of range.
             (Codec::Width(width), KeyType::Unsigned(bits), _) => width < digits::digits_of(bits),
             _ => false,
@@ -83,8 +100,8 @@ impl Part {
 
     fn read_plain<'k>(&self, code: &'k str, separator: Option<u8>) -> Option<KeyValue<'k>> {
         let value = match self.key_type {
-            KeyType::Text if text::is_verbatim(code, separator) => return Some(KeyValue::Text(code)),
-            KeyType::Ulid | KeyType::Date => return Some(KeyValue::Text(code)),
+            KeyType::Text if text::is_verbatim(code, separator) => return Some(KeyValue::text(code)),
+            KeyType::Ulid | KeyType::Date => return Some(KeyValue::text(code)),
             KeyType::Text | KeyType::Enum { .. } => text::decode(code).map(Value::String),
             KeyType::Unsigned(_) | KeyType::Signed(_) | KeyType::Time => self.value_at(digits::decimal(code)?),
             KeyType::Float => None,
@@ -95,7 +112,7 @@ impl Part {
                 pairs.map(|byte| byte.map(|byte| byte as u8)).collect::<Option<_>>().map(Value::Binary)
             }
         };
-        value.map(KeyValue::Value)
+        value.map(KeyValue::of)
     }
 
     /// The value at this place in the order of its type.

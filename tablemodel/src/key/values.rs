@@ -130,7 +130,7 @@ mod tests {
     static PARTS: [Part; 6] = [part("A"), part("B"), part("Ba"), part("C"), part("D"), part("E")];
 
     fn pushed<'k>(mut to: KeyValues<'k>, parts: &[usize], texts: [&'static str; 6]) -> KeyValues<'k> {
-        parts.iter().for_each(|at| to.push(&PARTS[*at], KeyValue::Text(texts[*at])));
+        parts.iter().for_each(|at| to.push(&PARTS[*at], KeyValue::Seen(ValueRef::String(texts[*at]))));
         to
     }
 

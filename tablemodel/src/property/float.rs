@@ -17,6 +17,7 @@ pub(crate) fn read(value: ValueRef<'_>) -> Option<f64> {
     }
 }
 
+#[inline]
 fn required(value: Option<ValueRef<'_>>) -> Result<f64, ValueError> {
     let value = value.ok_or(ValueError::Missing)?;
     read(value).ok_or(ValueError::WrongType { expected: EdmType::Double, found: value.edm() })
@@ -30,6 +31,7 @@ impl Property for f64 {
         Ok(Some(Value::Double(*self)))
     }
 
+    #[inline]
     fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
         required(value)
     }
@@ -43,6 +45,7 @@ impl Property for f32 {
         Ok(Some(Value::Double(f64::from(*self))))
     }
 
+    #[inline]
     fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
         let wide = required(value)?;
         let narrow = wide as f32;

@@ -92,11 +92,22 @@ macro_rules! integers {
                 value.map(Some).ok_or_else(|| ValueError::out_of_range(Self::EDM.name(), self))
             }
 
+            #[inline]
             fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
-                let value = value.ok_or(ValueError::Missing)?;
-                $read(value, $type::BITS as u8)
-                    .and_then(|number| $type::try_from(number).map_err(|_| NotAnInteger::OutOfRange))
-                    .map_err(|fault| refusal(fault, stringify!($type), Self::EDM, value))
+                #[cold]
+                fn other(value: Option<ValueRef<'_>>) -> Result<$type, ValueError> {
+                    let value = value.ok_or(ValueError::Missing)?;
+                    $read(value, $type::BITS as u8)
+                        .and_then(|number| $type::try_from(number).map_err(|_| NotAnInteger::OutOfRange))
+                        .map_err(|fault| refusal(fault, stringify!($type), $type::EDM, value))
+                }
+                // Mostly it is in range, and no text.
+                let usual = match value {
+                    Some(ValueRef::Int32(number)) => $type::try_from(number).ok(),
+                    Some(ValueRef::Int64(number)) => $type::try_from(number).ok(),
+                    _ => None,
+                };
+                usual.map_or_else(|| other(value), Ok)
             }
         }
 

@@ -39,6 +39,7 @@ macro_rules! texts {
                 to.add_ref(property, ValueRef::String(self));
             }
 
+            #[inline]
             fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
                 read(value).map(|text| text.to_owned().into())
             }
@@ -95,6 +96,7 @@ impl Property for bool {
         Ok(Some(Value::Boolean(*self)))
     }
 
+    #[inline]
     fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
         match value.ok_or(ValueError::Missing)? {
             ValueRef::Boolean(truth) => Ok(truth),

@@ -283,7 +283,7 @@ mod tests {
         let (key, etag, timestamp) = (RowKey::new("p", "r"), ETag::from_stamp(1), DateTime::MIN);
         let row = Row { key, etag, timestamp, properties };
         let (none, mut keys) = (KeyValues::new(), KeyValues::new());
-        keys.push(&PART, KeyValue::Text("b"));
+        keys.push(&PART, KeyValue::Seen(ValueRef::String("b")));
         let columns = Columns::new(["A", "B", "C"], |name| (name == "B").then_some(0));
         for (keys, b) in [(&keys, ValueRef::String("b")), (&none, ValueRef::Int32(2))] {
             let expected = [Some(ValueRef::Int32(1)), Some(b), Some(ValueRef::Int32(3)), None];
