@@ -51,15 +51,9 @@ pub(super) enum StoredName<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tag(u64);
 
-impl Tag {
-    #[inline(always)]
-    pub(super) const fn is_text(self) -> bool {
-        self.0 == tag::STRING
-    }
-}
-
 impl<'a> StoredProperties<'a> {
-    /// Those of `body`: all texts are validated here, at once, and none is again.
+    /// Those of `body`: all texts are validated here, at once, and none is again. By a library: texts that are not ASCII take the standard one
+    /// eight times as long.
     #[inline]
     pub(super) fn of(body: &'a [u8]) -> Option<Self> {
         let mut rest = body;
@@ -67,7 +61,7 @@ impl<'a> StoredProperties<'a> {
         let left = take_length(&mut heads)?;
         let texts = take_length(&mut rest)?;
         let (values, texts) = rest.split_at_checked(rest.len().checked_sub(texts)?)?;
-        let texts = std::str::from_utf8(texts).ok()?;
+        let texts = simdutf8::basic::from_utf8(texts).ok()?;
         // A head takes a byte at least: a count that lies must not reserve memory.
         (left <= heads.len()).then_some(Self { left, heads, values, texts })
     }
@@ -143,7 +137,7 @@ impl<'a> StoredProperties<'a> {
 
     /// The next text; `None` also where its length would cut a character.
     #[inline(always)]
-    pub(super) fn take_text(&mut self) -> Option<&'a str> {
+    fn take_text(&mut self) -> Option<&'a str> {
         let (text, texts) = self.texts.split_at_checked(take_length(&mut self.values)?)?;
         self.texts = texts;
         Some(text)

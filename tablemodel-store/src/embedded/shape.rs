@@ -73,17 +73,8 @@ impl Shape {
     #[inline]
     pub(super) fn read<'s>(&self, mut row: StoredProperties<'s>, to: &mut [Option<ValueRef<'s>>]) -> Option<()> {
         for field in &self.fields {
-            let to = to.get_mut(field.column);
-            // Texts apart, as most properties are: what is left of each loop then stays in registers.
-            if field.tag.is_text() {
-                let text = row.take_text()?;
-                if let Some(to) = to {
-                    *to = Some(ValueRef::String(text));
-                }
-                continue;
-            }
             let value = row.take_value(field.tag)?;
-            if let Some(to) = to {
+            if let Some(to) = to.get_mut(field.column) {
                 *to = Some(value);
             }
         }

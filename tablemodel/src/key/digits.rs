@@ -31,13 +31,20 @@ pub(crate) fn push_decimal(out: &mut String, value: u128, width: u8) -> Result<(
     Ok(())
 }
 
+/// As [`decimal`], of 1 to 19 digits: no number of them overflows.
+#[inline]
+pub(super) fn few(text: &str) -> Option<u64> {
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    if text.is_empty() || text.len() >= 20 {
+        return None;
+    }
+    text.bytes().try_fold(0, |number, byte| Some(number * 10 + digit(byte)?))
+}
+
 /// Reads what [`push_decimal`] wrote: digits alone, no sign.
 pub(crate) fn decimal(text: &str) -> Option<u128> {
-    let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
     match text.len() {
-        0 => None,
-        // No 19 digits overflow.
-        1..20 => text.bytes().try_fold(0, |number, byte| Some(number * 10 + digit(byte)?)).map(u128::from),
+        ..20 => few(text).map(u128::from),
         _ => text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten(),
     }
 }
@@ -61,6 +68,7 @@ pub(super) fn is_hex(text: &str) -> bool {
 }
 
 /// The decimal digits of the greatest unsigned number of so many bits.
+#[inline]
 pub(super) const fn digits_of(bits: u8) -> u8 {
     match bits {
         // Of integers that are stored as such: read with every key, and the logarithm is slow.

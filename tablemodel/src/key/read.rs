@@ -1,7 +1,7 @@
 //! One component of a key, read back into its stored value.
 //! Where it begins and ends is the template's business.
 
-use tablemodel_store::{DateTime, Value, ValueRef};
+use tablemodel_store::{DateTime, EdmType, Value, ValueRef};
 
 use super::{Codec, KeyFault, KeyType, Part, calendar::Date, digits, fold::fold, shape::Shape, text, write};
 use crate::property::integer;
@@ -86,6 +86,21 @@ impl Part {
             _ => return if self.is_lossy_form(code, separator) { Ok(None) } else { Err(KeyFault::NotThisTemplate) },
         };
         value.map(|value| Some(KeyValue::of(value))).ok_or(KeyFault::NotThisTemplate)
+    }
+
+    /// The value of padded digits where it is an integer as most keys hold one, and no other code is read as it; soonest.
+    #[inline]
+    pub(super) fn read_padded<'k>(&self, code: &str) -> Option<KeyValue<'k>> {
+        let (Codec::Width(width), KeyType::Unsigned(bits @ ..=32)) = (self.codec, self.key_type) else { return None };
+        if width >= digits::digits_of(bits) {
+            return None;
+        }
+        let number = digits::few(code)?;
+        Some(KeyValue::Seen(match self.key_type.edm() {
+            EdmType::Int32 => ValueRef::Int32(i32::try_from(number).ok()?),
+            EdmType::Int64 => ValueRef::Int64(i64::try_from(number).ok()?),
+            _ => return None,
+        }))
     }
 
     /// Whether no other code is read as this value, so that it need not be written again to be compared.

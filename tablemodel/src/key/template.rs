@@ -146,6 +146,10 @@ impl Template {
         let (first, mut cuts, mut again) = (values.count(), 0, String::new());
         self.each_cut(key, |Cut { part, code, separator }| {
             cuts += 1;
+            if let Some(value) = part.read_padded(code) {
+                values.push(part, value);
+                return Ok(());
+            }
             let Some(value) = part.read(code, separator).map_err(|fault| fault.of(part.field))? else { return Ok(()) };
             if !part.is_only_form(&value) && !part.writes(&value, separator, code, &mut again) {
                 return Err(KeyFault::NotThisTemplate.of(part.field));

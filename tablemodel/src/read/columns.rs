@@ -120,9 +120,15 @@ impl Column {
     }
 
     /// Its value, where the keys hold it.
-    #[inline(never)]
+    #[inline]
     fn held<'k>(&self, keys: InKeys<'k>) -> Option<ValueRef<'k>> {
         keys.at(self.in_keys?, self.name)
+    }
+
+    /// The same, or else this one. Apart, and it gives what the caller does: a field that is in no key then takes few registers.
+    #[inline(never)]
+    fn held_or<'k>(&self, value: &Option<ValueRef<'k>>, keys: InKeys<'k>) -> Option<ValueRef<'k>> {
+        self.held(keys).or(*value)
     }
 
     #[cold]
@@ -178,7 +184,7 @@ impl<'r> InRow<'r> {
             // The usual case.
             (Some(column), Some(value)) if column.is_just(name) => {
                 self.next.set(column.then);
-                if column.in_keys.is_none() { *value } else { column.held(keys).or(*value) }
+                if column.in_keys.is_none() { *value } else { column.held_or(value, keys) }
             }
             _ => self.field_elsewhere(name, keys),
         }
