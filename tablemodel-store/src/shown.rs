@@ -107,6 +107,16 @@ impl<'s> Shown<'s> {
         }
     }
 
+    /// The row key in bytes, where it is ASCII: sooner than [`row_key`](Self::row_key), for who needs no text.
+    #[inline]
+    pub fn ascii_row_key(&self) -> Option<&'s [u8]> {
+        match &self.0 {
+            Repr::Row(row) => Some(row.key.row.as_bytes()).filter(|key| key.is_ascii()),
+            #[cfg(feature = "embedded")]
+            Repr::Sight(sight) => sight.ascii_row_key(),
+        }
+    }
+
     /// The row, taken apart.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use crate::{
     entity::{FieldReader, TableEntity},
     error::{Error, ErrorKind, Result},
     key::NO_VALUES,
-    path::{Running, found::InKeys, plan::owns},
+    path::{Running, plan::owns},
     plan::{
         group::Group,
         image, part,
@@ -156,11 +156,11 @@ impl<T: TableEntity> Stored<T> {
         }
     }
 
-    /// Reads it from its only row, of the program's own version, as a store shows it; by what its keys hold.
+    /// Reads it from its only row, of the program's own version, as a store shows it, which was read with what its keys hold.
     #[inline]
-    pub(crate) fn read_shown(row: &InRow<'_>, keys: InKeys<'_>, put: impl FnOnce(Self)) -> Result<()> {
+    pub(crate) fn read_shown(row: &InRow<'_>, put: impl FnOnce(Self)) -> Result<()> {
         let rows = Rows::Kept { row: row.keep()?, group: OnceLock::new() };
-        match T::read_fields(&FieldReader::of_shown(row, keys)) {
+        match T::read_fields(&FieldReader::of_shown(row)) {
             Ok(value) => {
                 put(Self { value, rows });
                 Ok(())

@@ -145,6 +145,14 @@ impl<'s> Sight<'s> {
         }
     }
 
+    /// The row key in bytes, where all of the key is ASCII.
+    #[inline]
+    pub(crate) fn ascii_row_key(&self) -> Option<&'s [u8]> {
+        let (_, row) = split_key(self.key).filter(|_| self.key.is_ascii())?;
+        self.is_key.set(true);
+        Some(row)
+    }
+
     /// The row, taken apart. Errors: `Corrupt`.
     pub(crate) fn row(&self) -> Result<Row, StoreError> {
         let key = row_key(self.key)?;

@@ -10,7 +10,6 @@ use tablemodel_store::{Properties, PropertyName, ValueRef};
 use super::{CopyOf, FieldError};
 use crate::{
     key::{KeyValues, NO_VALUES},
-    path::found::InKeys,
     property::{ValueError, json},
     read::columns::InRow,
     schema::COPIED_SEQUENCE,
@@ -35,7 +34,7 @@ pub struct FieldReader<'a> {
 enum Source<'a> {
     /// Properties, and how far they were passed; before them what the keys hold.
     Properties(&'a Properties, Cell<usize>, &'a KeyValues<'a>),
-    Shown(&'a InRow<'a>, InKeys<'a>),
+    Shown(&'a InRow<'a>),
 }
 
 impl<'a> FieldReader<'a> {
@@ -44,10 +43,10 @@ impl<'a> FieldReader<'a> {
         Self { source: Source::Properties(properties, Cell::new(0), keys), others: Vec::new() }
     }
 
-    /// Reads from a row that a store shows, and from the values that its keys hold.
+    /// Reads from a row that a store shows, which was read with the values that its keys hold.
     #[inline]
-    pub(crate) fn of_shown(row: &'a InRow<'a>, keys: InKeys<'a>) -> Self {
-        Self { source: Source::Shown(row, keys), others: Vec::new() }
+    pub(crate) fn of_shown(row: &'a InRow<'a>) -> Self {
+        Self { source: Source::Shown(row), others: Vec::new() }
     }
 
     /// Reads from further rows of the entity too.
@@ -58,7 +57,7 @@ impl<'a> FieldReader<'a> {
 
     fn value(&self, property: &'static str) -> Option<ValueRef<'a>> {
         match &self.source {
-            Source::Shown(row, keys) => row.field(property, *keys),
+            Source::Shown(row) => row.field(property),
             Source::Properties(properties, place, keys) => self.value_of(properties, place, keys, property),
         }
     }
@@ -88,7 +87,7 @@ impl<'a> FieldReader<'a> {
     fn find(&self, name: &str) -> Option<ValueRef<'a>> {
         match &self.source {
             Source::Properties(properties, ..) => properties.get(name),
-            Source::Shown(row, _) => row.find(name),
+            Source::Shown(row) => row.find(name),
         }
     }
 

@@ -33,18 +33,18 @@ pub(crate) fn push_decimal(out: &mut String, value: u128, width: u8) -> Result<(
 
 /// As [`decimal`], of 1 to 19 digits: no number of them overflows.
 #[inline]
-pub(super) fn few(text: &str) -> Option<u64> {
+pub(super) fn few(text: &[u8]) -> Option<u64> {
     let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
     if text.is_empty() || text.len() >= 20 {
         return None;
     }
-    text.bytes().try_fold(0, |number, byte| Some(number * 10 + digit(byte)?))
+    text.iter().try_fold(0, |number, byte| Some(number * 10 + digit(*byte)?))
 }
 
 /// Reads what [`push_decimal`] wrote: digits alone, no sign.
 pub(crate) fn decimal(text: &str) -> Option<u128> {
     match text.len() {
-        ..20 => few(text).map(u128::from),
+        ..20 => few(text.as_bytes()).map(u128::from),
         _ => text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten(),
     }
 }

@@ -88,19 +88,19 @@ impl Part {
         value.map(|value| Some(KeyValue::of(value))).ok_or(KeyFault::NotThisTemplate)
     }
 
-    /// The value of padded digits where it is an integer as most keys hold one, and no other code is read as it; soonest.
+    /// Cuts padded digits off the front of a key where no number of so many is out of range, so that no other code is read as it; and
+    /// what is left. `None` of other components too.
     #[inline]
-    pub(super) fn read_padded<'k>(&self, code: &str) -> Option<KeyValue<'k>> {
+    pub(super) fn cut_padded<'b>(&self, key: &'b [u8]) -> Option<(KeyValue<'static>, &'b [u8])> {
         let (Codec::Width(width), KeyType::Unsigned(bits @ ..=32)) = (self.codec, self.key_type) else { return None };
-        if width >= digits::digits_of(bits) {
-            return None;
-        }
-        let number = digits::few(code)?;
-        Some(KeyValue::Seen(match self.key_type.edm() {
+        let (code, rest) = key.split_at_checked(width.into())?;
+        let number = digits::few(code).filter(|_| width < digits::digits_of(bits))?;
+        let value = match self.key_type.edm() {
             EdmType::Int32 => ValueRef::Int32(i32::try_from(number).ok()?),
             EdmType::Int64 => ValueRef::Int64(i64::try_from(number).ok()?),
             _ => return None,
-        }))
+        };
+        Some((KeyValue::Seen(value), rest))
     }
 
     /// Whether no other code is read as this value, so that it need not be written again to be compared.

@@ -146,10 +146,6 @@ impl Template {
         let (first, mut cuts, mut again) = (values.count(), 0, String::new());
         self.each_cut(key, |Cut { part, code, separator }| {
             cuts += 1;
-            if let Some(value) = part.read_padded(code) {
-                values.push(part, value);
-                return Ok(());
-            }
             let Some(value) = part.read(code, separator).map_err(|fault| fault.of(part.field))? else { return Ok(()) };
             if !part.is_only_form(&value) && !part.writes(&value, separator, code, &mut again) {
                 return Err(KeyFault::NotThisTemplate.of(part.field));
@@ -158,6 +154,25 @@ impl Template {
             Ok(())
         })?;
         if cuts > 1 && self.repeats_a_property() { self.check_repeated(key, values, first) } else { Ok(()) }
+    }
+
+    /// As [`read`](Template::read), of the bytes of a key, where the template is of literals and short padded numbers alone. False where it
+    /// is not, or the key is not of it: then some values may have been added.
+    pub(crate) fn read_padded(&self, key: &[u8], values: &mut KeyValues<'_>) -> bool {
+        let (mut left, mut rest, mut parts) = (key, self.0, 0);
+        while let [segment, tail @ ..] = rest {
+            let after = match segment {
+                Segment::Literal(text) => left.strip_prefix(text.as_bytes()),
+                Segment::Part(part) => part.cut_padded(left).map(|(value, after)| {
+                    parts += 1;
+                    values.push(part, value);
+                    after
+                }),
+            };
+            let Some(after) = after else { return false };
+            (left, rest) = (after, tail);
+        }
+        left.is_empty() && (parts < 2 || !self.repeats_a_property())
     }
 
     /// That all components of one property are written from one value, of those from `first` on: the key's own, or those of both keys.

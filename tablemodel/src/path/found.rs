@@ -29,10 +29,10 @@ pub trait Found: Sized + Send + 'static {
     #[doc(hidden)]
     fn read(index: Option<usize>, rows: Group) -> Result<Self>;
 
-    /// Reads it from a primary row of the program's own version as it was read where the store shows it, whose keys hold these values.
+    /// Reads it from a primary row of the program's own version as it was read where the store shows it, with what its keys hold.
     /// It is put where it is to be: it may be large.
     #[doc(hidden)]
-    fn read_shown(row: &InRow<'_>, _: InKeys<'_>, put: impl FnOnce(Self)) -> Result<()> {
+    fn read_shown(row: &InRow<'_>, put: impl FnOnce(Self)) -> Result<()> {
         put(Self::read(None, row.row()?.into())?);
         Ok(())
     }
@@ -47,7 +47,7 @@ pub(crate) fn is_shown_by<F: Found>(index: Option<usize>, row: &Row) -> bool {
 
 /// The values that the keys of an entity hold.
 #[derive(Debug, Clone, Copy)]
-pub struct InKeys<'k>(Source<'k>);
+pub(crate) struct InKeys<'k>(Source<'k>);
 
 /// Where they are known from.
 #[derive(Debug, Clone, Copy)]
@@ -88,8 +88,8 @@ impl<E: TableEntity> Found for Stored<E> {
     }
 
     #[inline]
-    fn read_shown(row: &InRow<'_>, keys: InKeys<'_>, put: impl FnOnce(Self)) -> Result<()> {
-        Self::read_shown(row, keys, put)
+    fn read_shown(row: &InRow<'_>, put: impl FnOnce(Self)) -> Result<()> {
+        Self::read_shown(row, put)
     }
 }
 

@@ -326,7 +326,8 @@ pub(crate) fn read_key<'k>(
     template.read(text, to).map_err(|error| foreign_key(schema, key(), error))
 }
 
-fn foreign_key(schema: &'static EntitySchema, key: RowKey, error: KeyError) -> Error {
+/// The error for keys that are not in the form of their type.
+pub(crate) fn foreign_key(schema: &'static EntitySchema, key: RowKey, error: KeyError) -> Error {
     let detail =
         "the keys of the row are not in the form of its type; another program wrote it, or a key template changed";
     Error::corrupt(detail).of(schema.entity_type).at_key(key).caused_by(error)

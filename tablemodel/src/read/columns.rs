@@ -17,6 +17,8 @@ pub(crate) struct Columns {
     names: Names,
     /// One for each of them.
     columns: Box<[Column]>,
+    /// Those that the keys of an entity hold.
+    keyed: Box<[Keyed]>,
     /// Where the discriminator is among them.
     entity_type: usize,
     /// Where those are that have a default, which no key holds.
@@ -30,52 +32,62 @@ struct Column {
     name: &'static str,
     /// By which constant it was last asked for: one text of a program may have several places.
     asked: AtomicPtr<u8>,
-    /// In which of their components the keys of an entity hold it, before any row.
-    in_keys: Option<usize>,
     /// The column that is asked for after it, where fields are in order: the discriminator is no field.
     then: usize,
+}
+
+/// A column that the keys of an entity hold, before any row.
+#[derive(Debug)]
+struct Keyed {
+    column: usize,
+    name: &'static str,
+    /// In which of the components of both keys.
+    place: usize,
 }
 
 /// Values that are kept in place: more than most entities have.
 const FEW: usize = 24;
 
 impl Columns {
-    fn new(names: impl IntoIterator<Item = &'static str>, in_keys: impl Fn(&str) -> Option<usize>) -> Self {
+    fn new(names: impl IntoIterator<Item = &'static str>) -> Self {
         let names = Names::new(names.into_iter().chain([system::ENTITY_TYPE]));
         let entity_type = names.position(system::ENTITY_TYPE).unwrap_or_default();
         let column = |(at, name): (usize, &&'static str)| {
             let then = field_from(at + 1, entity_type);
-            Column { name, asked: AtomicPtr::default(), in_keys: in_keys(name), then }
+            Column { name, asked: AtomicPtr::default(), then }
         };
         let columns = names.as_slice().iter().enumerate().map(column).collect();
-        Self { names, columns, entity_type, defaulted: Box::default(), json: Box::default() }
+        let (keyed, defaulted, json) = (Box::default(), Box::default(), Box::default());
+        Self { names, columns, keyed, entity_type, defaulted, json }
     }
 
     /// Those of an entity.
     pub(crate) fn of(schema: &'static EntitySchema) -> Self {
-        let columns =
-            Self::new(schema.properties().map(|property| property.property), |name| schema.place_in_keys(name));
+        let columns = Self::new(schema.properties().map(|property| property.property));
+        let keyed = columns.columns.iter().enumerate();
+        let keyed = keyed.filter_map(|(column, Column { name, .. })| {
+            Some(Keyed { column, name, place: schema.place_in_keys(name)? })
+        });
+        let keyed = keyed.collect();
         let defaulted = schema.properties().filter(|property| property.has_value_where_absent());
         let defaulted = defaulted.map(|property| property.property).filter(|name| !schema.in_key(name));
         let defaulted = defaulted.filter_map(|name| columns.names.position(name)).collect();
         let json = schema.properties().filter(|property| property.is_json());
         let json = json.filter_map(|property| columns.names.position(property.property)).collect();
-        Self { defaulted, json, ..columns }
+        Self { keyed, defaulted, json, ..columns }
     }
 
     /// Those that tell which sources an entity names, what it copies of them, and what is written with that.
     pub(crate) fn of_copies(schema: &'static EntitySchema) -> Self {
         let named = schema.copies.iter().flat_map(|copy| copy.key).map(|pair| pair.holder);
         let held = schema.copies.iter().flat_map(|copy| copy.all_stored());
-        Self::new(
-            named.filter(|name| !schema.in_key(name)).chain(held).chain([system::SEQUENCE, system::OPERATIONS]),
-            |_| None,
-        )
+        let named = named.filter(|name| !schema.in_key(name));
+        Self::new(named.chain(held).chain([system::SEQUENCE, system::OPERATIONS]))
     }
 
     /// Those that tell whose row an index row or back-reference is, and whether it still is one.
     pub(crate) fn of_owner() -> Self {
-        Self::new([system::OWNER_PARTITION, system::OWNER_ROW, system::DEAD], |_| None)
+        Self::new([system::OWNER_PARTITION, system::OWNER_ROW, system::DEAD])
     }
 
     #[inline]
@@ -86,6 +98,34 @@ impl Columns {
     /// Reads a row. Errors: `Corrupt` where it is not whole, and those of `see`.
     #[inline]
     pub(crate) fn read<T>(&self, row: &Shown<'_>, see: impl FnOnce(&InRow<'_>) -> Result<T>) -> Result<T> {
+        self.read_with(row, |_| (), see)
+    }
+
+    /// Reads a row of an entity with these keys: what they hold goes before what the row says.
+    #[inline]
+    pub(crate) fn read_entity<T>(
+        &self,
+        row: &Shown<'_>,
+        keys: InKeys<'_>,
+        see: impl FnOnce(&InRow<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let hold = |values: &mut [Option<_>]| {
+            for Keyed { column, name, place } in &self.keyed {
+                if let Some(value) = values.get_mut(*column) {
+                    *value = keys.at(*place, name).or(*value);
+                }
+            }
+        };
+        self.read_with(row, hold, see)
+    }
+
+    #[inline]
+    fn read_with<'r, T>(
+        &self,
+        row: &Shown<'r>,
+        change: impl FnOnce(&mut [Option<ValueRef<'r>>]),
+        see: impl FnOnce(&InRow<'_>) -> Result<T>,
+    ) -> Result<T> {
         let (mut few, mut many) = ([None; FEW], Vec::new());
         let count = self.names.as_slice().len();
         let values = match few.get_mut(..count) {
@@ -96,6 +136,7 @@ impl Columns {
             }
         };
         row.read(&self.names, values)?;
+        change(values);
         see(&InRow { row, columns: self, values, next: Cell::new(field_from(0, self.entity_type)) })
     }
 }
@@ -117,18 +158,6 @@ impl Column {
     #[inline]
     fn is_just(&self, name: &'static str) -> bool {
         self.asked.load(Relaxed) == name.as_ptr().cast_mut() && self.name.len() == name.len()
-    }
-
-    /// Its value, where the keys hold it.
-    #[inline]
-    fn held<'k>(&self, keys: InKeys<'k>) -> Option<ValueRef<'k>> {
-        keys.at(self.in_keys?, self.name)
-    }
-
-    /// The same, or else this one. Apart, and it gives what the caller does: a field that is in no key then takes few registers.
-    #[inline(never)]
-    fn held_or<'k>(&self, value: &Option<ValueRef<'k>>, keys: InKeys<'k>) -> Option<ValueRef<'k>> {
-        self.held(keys).or(*value)
     }
 
     #[cold]
@@ -176,25 +205,23 @@ impl<'r> InRow<'r> {
         }
     }
 
-    /// The value of a field, which the keys may hold.
+    /// The same, soonest of all where the fields of an entity are asked for in their order.
     #[inline]
-    pub(crate) fn field(&self, name: &'static str, keys: InKeys<'r>) -> Option<ValueRef<'r>> {
+    pub(crate) fn field(&self, name: &'static str) -> Option<ValueRef<'r>> {
         let next = self.next.get();
         match (self.columns.columns.get(next), self.values.get(next)) {
             // The usual case.
             (Some(column), Some(value)) if column.is_just(name) => {
                 self.next.set(column.then);
-                if column.in_keys.is_none() { *value } else { column.held_or(value, keys) }
+                *value
             }
-            _ => self.field_elsewhere(name, keys),
+            _ => self.field_elsewhere(name),
         }
     }
 
     #[inline(never)]
-    fn field_elsewhere(&self, name: &'static str, keys: InKeys<'r>) -> Option<ValueRef<'r>> {
-        let Some(at) = self.place(name) else { return self.find(name) };
-        let held = self.columns.columns.get(at).and_then(|column| column.held(keys));
-        held.or_else(|| self.values.get(at).copied().flatten())
+    fn field_elsewhere(&self, name: &'static str) -> Option<ValueRef<'r>> {
+        self.get(name)
     }
 
     /// Where a name is among the columns; the next one is looked for behind it.
@@ -258,7 +285,7 @@ mod tests {
     const NAMES: [&str; 6] = ["A", "B", "Ba", "C", "EntityType", "_seq"];
 
     fn columns(listed: &[usize]) -> Columns {
-        Columns::new(listed.iter().map(|at| NAMES[*at]), |_| None)
+        Columns::new(listed.iter().map(|at| NAMES[*at]))
     }
 
     proptest! {
@@ -290,13 +317,17 @@ mod tests {
         let row = Row { key, etag, timestamp, properties };
         let (none, mut keys) = (KeyValues::new(), KeyValues::new());
         keys.push(&PART, KeyValue::Seen(ValueRef::String("b")));
-        let columns = Columns::new(["A", "B", "C"], |name| (name == "B").then_some(0));
+        let keyed = [Keyed { column: 1, name: "B", place: 0 }].into();
+        let columns = Columns { keyed, ..Columns::new(["A", "B", "C"]) };
         for (keys, b) in [(&keys, ValueRef::String("b")), (&none, ValueRef::Int32(2))] {
             let expected = [Some(ValueRef::Int32(1)), Some(b), Some(ValueRef::Int32(3)), None];
             columns
-                .read(&Shown::new(&row), |read| {
-                    let found = ["A", "B", "C", "Ba"].map(|name| read.field(name, InKeys::read(keys)));
-                    assert_eq!(found, expected);
+                .read_entity(&Shown::new(&row), InKeys::read(keys), |read| {
+                    assert_eq!(["A", "B", "C", "Ba"].map(|name| read.field(name)), expected);
+                    assert_eq!(
+                        ["C", "Ba", "A", "B"].map(|name| read.get(name)),
+                        [expected[2], None, expected[0], expected[1]]
+                    );
                     Ok(())
                 })
                 .unwrap();
@@ -309,7 +340,7 @@ mod tests {
         let properties: Properties = names.iter().zip(0..).map(|(name, value)| (*name, value)).collect();
         let (key, etag, timestamp) = (RowKey::new("p", "r"), ETag::from_stamp(1), DateTime::MIN);
         let row = Row { key, etag, timestamp, properties };
-        let read = Columns::new(names.iter().copied(), |_| None).read(&Shown::new(&row), |read| {
+        let read = Columns::new(names.iter().copied()).read(&Shown::new(&row), |read| {
             assert!(names.iter().all(|name| read.get(name) == row.properties.get(name)));
             read.row()
         });

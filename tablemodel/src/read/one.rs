@@ -18,6 +18,7 @@ use crate::{
     database::{Database, Registered},
     entity::TableEntity,
     error::{Error, Result},
+    key::NO_VALUES,
     path::{
         Running,
         found::{self, Found, InKeys},
@@ -141,11 +142,11 @@ impl<'q> Point<'q> {
         if !is_in_one_row(schema) {
             return self.of_own(row, to);
         }
-        self.registered.columns.read(row, |read| {
+        self.registered.columns.read_entity(row, InKeys::asked(self.query), |read| {
             if !read.is_of(schema.discriminator) {
                 return self.of_own(row, to);
             }
-            F::read_shown(read, InKeys::asked(self.query), |found| *to = Some(found))
+            F::read_shown(read, |found| *to = Some(found))
         })
     }
 
@@ -213,15 +214,17 @@ impl<'q> Point<'q> {
         if !is_in_one_row(schema) {
             return other(to);
         }
-        self.registered.columns.read(row, |row| {
+        let keys = image::key_values(schema, owner);
+        let in_keys = keys.as_ref().unwrap_or(&NO_VALUES);
+        self.registered.columns.read_entity(row, InKeys::read(in_keys), |row| {
             if !row.is_of(schema.discriminator) || row.is_read_otherwise() {
                 return other(to);
             }
-            let keys = image::key_values(schema, owner)?;
-            let fields = OfShown { schema, key: owner, keys: &keys, row };
+            keys.as_ref().map_err(Error::clone)?;
+            let fields = OfShown { schema, key: owner, keys: in_keys, row };
             let (partition, own) = self.key.parts();
             match rooms::index::wants(&fields, index, partition, own) {
-                Ok(true) => F::read_shown(row, InKeys::read(&keys), |found| *to = Some(found)).map(Ok),
+                Ok(true) => F::read_shown(row, |found| *to = Some(found)).map(Ok),
                 wants => Ok(wants.map(drop)),
             }
         })

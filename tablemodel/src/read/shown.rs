@@ -58,15 +58,21 @@ impl Entities<'_> {
         if !is_in_one_row(schema) {
             return self.read_other(row, to);
         }
-        self.columns.read(row, |read| {
+        let text;
+        let (mut keys, mut in_form) = (KeyValues::beside(&self.in_partition), Ok(()));
+        if !row.ascii_row_key().is_some_and(|key| schema.row.read_padded(key, &mut keys)) {
+            text = row.row_key()?;
+            keys = KeyValues::beside(&self.in_partition);
+            // The key of a row of another type may be anything.
+            in_form = schema.row.read(&text, &mut keys).map_err(|error| (&*text, error));
+        }
+        self.columns.read_entity(row, InKeys::read(&keys), |read| {
             if !read.is_of(schema.discriminator) {
                 return self.read_other(row, to);
             }
-            let text = row.row_key()?;
-            let mut keys = KeyValues::beside(&self.in_partition);
-            image::read_key(schema, schema.row, &text, &mut keys, || RowKey::new(self.partition, &*text))?;
+            in_form.map_err(|(key, error)| image::foreign_key(schema, RowKey::new(self.partition, key), error))?;
             make_room(to);
-            F::read_shown(read, InKeys::read(&keys), |found| to.push(found))
+            F::read_shown(read, |found| to.push(found))
         })
     }
 
