@@ -88,13 +88,20 @@ impl Part {
         value.map(|value| Some(KeyValue::of(value))).ok_or(KeyFault::NotThisTemplate)
     }
 
-    /// Cuts padded digits off the front of a key where no number of so many is out of range, so that no other code is read as it; and
-    /// what is left. `None` of other components too.
+    /// Whether it is a padded number of which none of so many digits is out of range, so that no other code is read as it.
+    pub(super) const fn is_padded(&self) -> bool {
+        match (self.codec, self.key_type) {
+            (Codec::Width(width), KeyType::Unsigned(bits @ ..=32)) => width < digits::digits_of(bits),
+            _ => false,
+        }
+    }
+
+    /// Cuts such a number off the front of a key: its value, and what is left.
     #[inline]
     pub(super) fn cut_padded<'b>(&self, key: &'b [u8]) -> Option<(KeyValue<'static>, &'b [u8])> {
-        let (Codec::Width(width), KeyType::Unsigned(bits @ ..=32)) = (self.codec, self.key_type) else { return None };
+        let Codec::Width(width) = self.codec else { return None };
         let (code, rest) = key.split_at_checked(width.into())?;
-        let number = digits::few(code).filter(|_| width < digits::digits_of(bits))?;
+        let number = digits::few(code)?;
         let value = match self.key_type.edm() {
             EdmType::Int32 => ValueRef::Int32(i32::try_from(number).ok()?),
             EdmType::Int64 => ValueRef::Int64(i64::try_from(number).ok()?),

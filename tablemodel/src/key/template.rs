@@ -156,15 +156,19 @@ impl Template {
         if cuts > 1 && self.repeats_a_property() { self.check_repeated(key, values, first) } else { Ok(()) }
     }
 
-    /// As [`read`](Template::read), of the bytes of a key, where the template is of literals and short padded numbers alone. False where it
-    /// is not, or the key is not of it: then some values may have been added.
+    /// Whether it is of literals and short padded numbers alone, each property once: [`read_padded`](Template::read_padded) reads its keys.
+    pub(crate) fn is_padded(&self) -> bool {
+        self.parts().all(Part::is_padded) && !self.repeats_a_property()
+    }
+
+    /// As [`read`](Template::read), of the bytes of a key, where [all components are padded](Template::is_padded). False of a key that is
+    /// not of the template: then some values may have been added.
     pub(crate) fn read_padded(&self, key: &[u8], values: &mut KeyValues<'_>) -> bool {
-        let (mut left, mut rest, mut parts) = (key, self.0, 0);
+        let (mut left, mut rest) = (key, self.0);
         while let [segment, tail @ ..] = rest {
             let after = match segment {
                 Segment::Literal(text) => left.strip_prefix(text.as_bytes()),
                 Segment::Part(part) => part.cut_padded(left).map(|(value, after)| {
-                    parts += 1;
                     values.push(part, value);
                     after
                 }),
@@ -172,7 +176,7 @@ impl Template {
             let Some(after) = after else { return false };
             (left, rest) = (after, tail);
         }
-        left.is_empty() && (parts < 2 || !self.repeats_a_property())
+        left.is_empty()
     }
 
     /// That all components of one property are written from one value, of those from `first` on: the key's own, or those of both keys.
@@ -283,4 +287,51 @@ pub(super) fn check_length(key: &str) -> Result<(), KeyError> {
         return Ok(());
     }
     Err(KeyFault::TooLong { chars, limit: limits::MAX_KEY_CHARS }.alone())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const fn number<T: crate::key::KeyPart>(property: &'static str, width: u8) -> Segment {
+        Segment::Part(Part::of::<T>("field", property, Codec::Width(width)))
+    }
+
+    /// The first four are padded.
+    static TEMPLATES: [Template; 8] = [
+        Template(&[Segment::Literal("id_"), number::<u32>("A", 3)]),
+        Template(&[number::<u8>("A", 2), number::<u16>("B", 4)]),
+        Template(&[number::<u32>("A", 9), Segment::Literal("_é")]),
+        Template(&[number::<u8>("A", 1)]),
+        Template(&[number::<u8>("A", 3)]), // 256 has as many digits
+        Template(&[number::<u32>("A", 2), Segment::Literal("_"), number::<u32>("A", 2)]),
+        Template(&[number::<i32>("A", 2)]),
+        Template(&[number::<u64>("A", 2)]),
+    ];
+
+    fn seen(values: &KeyValues<'_>) -> Vec<(&'static str, Value)> {
+        values.iter().map(|(part, value)| (part.property, value.as_ref().to_value())).collect()
+    }
+
+    #[test]
+    fn a_template_is_padded_only_where_no_number_of_its_digits_is_out_of_range() {
+        assert_eq!(TEMPLATES.each_ref().map(Template::is_padded), [true, true, true, true, false, false, false, false]);
+    }
+
+    proptest! {
+        #[test]
+        fn keys_of_padded_numbers_are_read_from_their_bytes_as_from_their_text(
+            template in prop::sample::select(&TEMPLATES[..4]),
+            key in "(id_)?[0-9]{3}|[0-9]{6}|[0-9]{9}_é|[0-9]|(id_)?[0-9$é+_]{0,10}(_é)?",
+        ) {
+            let (mut of_text, mut of_bytes) = (KeyValues::new(), KeyValues::new());
+            let is_read = template.read(&key, &mut of_text).is_ok();
+            prop_assert_eq!(template.read_padded(key.as_bytes(), &mut of_bytes), is_read);
+            if is_read {
+                prop_assert_eq!(seen(&of_text), seen(&of_bytes));
+            }
+        }
+    }
 }

@@ -30,7 +30,7 @@ pub(super) fn page<F: Found>(
     let mut in_partition = KeyValues::new();
     plan.schema.partition.read(partition, &mut in_partition).ok()?;
     let columns = &db.registered(plan.schema).ok()?.columns;
-    let entities = Entities { plan, partition, in_partition, columns };
+    let entities = Entities { plan, partition, in_partition, is_padded: plan.schema.row.is_padded(), columns };
     let (mut failure, last) = (Ok(()), to.len().saturating_add(wanted));
     let next = db.show_page(query, &mut |row| {
         if let Err(error) = entities.read(row, to) {
@@ -47,6 +47,8 @@ struct Entities<'p> {
     plan: &'p ReadPlan,
     partition: &'p str,
     in_partition: KeyValues<'p>,
+    /// Whether row keys are read from their bytes.
+    is_padded: bool,
     columns: &'p Columns,
 }
 
@@ -60,7 +62,8 @@ impl Entities<'_> {
         }
         let text;
         let (mut keys, mut in_form) = (KeyValues::beside(&self.in_partition), Ok(()));
-        if !row.ascii_row_key().is_some_and(|key| schema.row.read_padded(key, &mut keys)) {
+        let bytes = if self.is_padded { row.ascii_row_key() } else { None };
+        if !bytes.is_some_and(|key| schema.row.read_padded(key, &mut keys)) {
             text = row.row_key()?;
             keys = KeyValues::beside(&self.in_partition);
             // The key of a row of another type may be anything.
