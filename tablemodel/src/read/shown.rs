@@ -74,8 +74,7 @@ impl Entities<'_> {
                 return self.read_other(row, to);
             }
             in_form.map_err(|(key, error)| image::foreign_key(schema, RowKey::new(self.partition, key), error))?;
-            make_room(to);
-            F::read_shown(read, |found| to.push(found))
+            F::read_shown(read, |found| add(to, found))
         })
     }
 
@@ -99,13 +98,19 @@ impl Entities<'_> {
 const FEW: usize = 8;
 const MANY: usize = 128;
 
-/// Makes room for another result, and for many where there are more than a few.
+/// Adds a result. Where there is room nothing can fail, and it is moved once.
 #[inline]
-fn make_room<F>(to: &mut Vec<F>) {
-    if to.len() == to.capacity() {
-        to.reserve(match to.len() {
-            0 => FEW,
-            len => MANY.saturating_sub(len).max(len),
-        });
-    }
+fn add<F>(to: &mut Vec<F>, found: F) {
+    if to.len() < to.capacity() { to.push(found) } else { add_with_room(to, found) }
+}
+
+/// The same, with room for another result before, and for many where there are more than a few.
+#[cold]
+#[inline(never)]
+fn add_with_room<F>(to: &mut Vec<F>, found: F) {
+    to.reserve(match to.len() {
+        0 => FEW,
+        len => MANY.saturating_sub(len).max(len),
+    });
+    to.push(found);
 }
