@@ -11,8 +11,9 @@ use crate::{Changed, ETag, Names, Properties, Row, StoreError, ValueRef};
 /// A row that a store shows by [`TableStore::show`](crate::TableStore::show) or
 /// [`TableStore::show_page`](crate::TableStore::show_page).
 ///
-/// An embedded store shows a row before it has looked through it: what [`find`](Self::find) and [`row_key`](Self::row_key) tell of the row
-/// counts only once it was found whole, by [`read`](Self::read), [`keep`](Self::keep), [`check`](Self::check) or [`row`](Self::row).
+/// An embedded store shows a row before it has looked through it: what [`find`](Self::find), [`row_key`](Self::row_key) and
+/// [`ascii_row_key`](Self::ascii_row_key) tell of the row counts only once it was found whole, by [`read`](Self::read),
+/// [`keep`](Self::keep), [`check`](Self::check) or [`row`](Self::row).
 ///
 /// ```
 /// use tablemodel_store::{Action, Batch, MemoryStore, Names, Properties, RowKey, Shown, TableStore, ValueRef};
@@ -107,7 +108,8 @@ impl<'s> Shown<'s> {
         }
     }
 
-    /// The row key in bytes, where it is ASCII: sooner than [`row_key`](Self::row_key), for who needs no text.
+    /// The row key in bytes, for who needs no text: sooner than [`row_key`](Self::row_key). None where it is not ASCII; an embedded store
+    /// also gives none where the partition key is not.
     #[inline]
     pub fn ascii_row_key(&self) -> Option<&'s [u8]> {
         match &self.0 {

@@ -52,8 +52,8 @@ pub(super) enum StoredName<'a> {
 pub(super) struct Tag(u64);
 
 impl<'a> StoredProperties<'a> {
-    /// Those of `body`: all texts are validated here, at once, and none is again. By a library: texts that are not ASCII take the standard one
-    /// eight times as long.
+    /// Those of `body`: all texts are validated here, at once, and none is again. By a library, which takes an eighth of the standard one's
+    /// time for 240 bytes that are not ASCII.
     #[inline]
     pub(super) fn of(body: &'a [u8]) -> Option<Self> {
         let mut rest = body;

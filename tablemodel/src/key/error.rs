@@ -70,7 +70,7 @@ impl KeyFault {
         KeyError { field: Some(field), fault: self }
     }
 
-    pub(super) const fn alone(self) -> KeyError {
+    pub(crate) const fn alone(self) -> KeyError {
         KeyError { field: None, fault: self }
     }
 }

@@ -10,7 +10,7 @@ use crate::property::integer;
 #[derive(Debug, Clone)]
 pub(crate) enum KeyValue<'k> {
     Seen(ValueRef<'k>),
-    /// A text or bytes that stand there in another form.
+    /// A text or bytes that were made, be they what stands there or not.
     Made(Value),
 }
 

@@ -94,14 +94,14 @@ macro_rules! integers {
 
             #[inline]
             fn from_value(value: Option<ValueRef<'_>>) -> Result<Self, ValueError> {
-                #[cold]
+                #[inline(never)]
                 fn other(value: Option<ValueRef<'_>>) -> Result<$type, ValueError> {
                     let value = value.ok_or(ValueError::Missing)?;
                     $read(value, $type::BITS as u8)
                         .and_then(|number| $type::try_from(number).map_err(|_| NotAnInteger::OutOfRange))
                         .map_err(|fault| refusal(fault, stringify!($type), $type::EDM, value))
                 }
-                // Mostly it is in range, and no text.
+                // Most types are stored as integers, and most values are in range.
                 let usual = match value {
                     Some(ValueRef::Int32(number)) => $type::try_from(number).ok(),
                     Some(ValueRef::Int64(number)) => $type::try_from(number).ok(),

@@ -41,7 +41,7 @@ struct Column {
 struct Keyed {
     column: usize,
     name: &'static str,
-    /// In which of the components of both keys.
+    /// In which of the components of both keys, not counting lossy ones.
     place: usize,
 }
 
@@ -239,10 +239,11 @@ impl<'r> InRow<'r> {
         Some(at)
     }
 
-    /// The value under any name.
+    /// What the row has under any name, whatever its keys hold.
     #[inline(never)]
     pub(crate) fn find(&self, name: &str) -> Option<ValueRef<'r>> {
-        match self.columns.names.position(name) {
+        let is_own = |at: &usize| self.columns.keyed.iter().all(|keyed| keyed.column != *at);
+        match self.columns.names.position(name).filter(is_own) {
             Some(at) => {
                 self.next.set(at + 1);
                 self.values.get(at).copied().flatten()
@@ -328,6 +329,7 @@ mod tests {
                         ["C", "Ba", "A", "B"].map(|name| read.get(name)),
                         [expected[2], None, expected[0], expected[1]]
                     );
+                    assert_eq!(read.find("B"), Some(ValueRef::Int32(2))); // the row's own
                     Ok(())
                 })
                 .unwrap();

@@ -10,7 +10,7 @@ use super::{columns::Columns, one::is_in_one_row};
 use crate::{
     database::Database,
     error::Result,
-    key::KeyValues,
+    key::{KeyError, KeyFault, KeyValues},
     path::{
         found::{Found, InKeys},
         plan::ReadPlan,
@@ -64,18 +64,27 @@ impl Entities<'_> {
         let (mut keys, mut in_form) = (KeyValues::beside(&self.in_partition), Ok(()));
         let bytes = if self.is_padded { row.ascii_row_key() } else { None };
         if !bytes.is_some_and(|key| schema.row.read_padded(key, &mut keys)) {
-            text = row.row_key()?;
+            // The key of a row of another type may be anything, or none: it is told of once the type is known.
+            text = row.row_key();
             keys = KeyValues::beside(&self.in_partition);
-            // The key of a row of another type may be anything.
-            in_form = schema.row.read(&text, &mut keys).map_err(|error| (&*text, error));
+            in_form = match &text {
+                Ok(text) => schema.row.read(text, &mut keys),
+                Err(_) => Err(KeyFault::NotThisTemplate.alone()),
+            };
         }
         self.columns.read_entity(row, InKeys::read(&keys), |read| {
             if !read.is_of(schema.discriminator) {
                 return self.read_other(row, to);
             }
-            in_form.map_err(|(key, error)| image::foreign_key(schema, RowKey::new(self.partition, key), error))?;
+            in_form.or_else(|error| self.not_in_form(row, error))?;
             F::read_shown(read, |found| add(to, found))
         })
+    }
+
+    #[cold]
+    fn not_in_form(&self, row: &Shown<'_>, error: KeyError) -> Result<()> {
+        let key = RowKey::new(self.partition, row.row_key()?);
+        Err(image::foreign_key(self.plan.schema, key, error))
     }
 
     #[cold]
