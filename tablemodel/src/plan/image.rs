@@ -302,28 +302,17 @@ fn primary_part(schema: &'static EntitySchema, which: &str, template: Template, 
 pub(crate) fn key_values<'k>(schema: &'static EntitySchema, key: &'k RowKey) -> Result<KeyValues<'k>> {
     let mut values = KeyValues::new();
     let keys = [(schema.partition, &key.partition), (schema.row, &key.row)];
+    let foreign = |error| foreign_key(schema, key.clone(), error);
     for (template, text) in keys {
-        read_key(schema, template, text, &mut values, || key.clone())?;
+        template.read(text, &mut values).map_err(foreign)?;
     }
     if schema.adopt {
         // A field that stands in both: what this program writes agrees by itself, another's may not.
         for (template, text) in keys {
-            template.check_repeated(text, &values, 0).map_err(|error| foreign_key(schema, key.clone(), error))?;
+            template.check_repeated(text, &values, 0).map_err(foreign)?;
         }
     }
     Ok(values)
-}
-
-/// Adds the values that one of the primary keys holds.
-#[inline]
-pub(crate) fn read_key<'k>(
-    schema: &'static EntitySchema,
-    template: Template,
-    text: &'k str,
-    to: &mut KeyValues<'k>,
-    key: impl FnOnce() -> RowKey,
-) -> Result<()> {
-    template.read(text, to).map_err(|error| foreign_key(schema, key(), error))
 }
 
 /// The error for keys that are not in the form of their type.
