@@ -115,7 +115,7 @@ pub use crate::{
     key::KeyPart,
     observe::{Observer, StoreCall},
     path::{
-        CostClass, EntityScan, Explain, ListPath, ModelRows, PartitionOf, Path, Results, Running, Scan, Selected,
+        CostClass, EntityScan, Explain, ListPath, ModelRows, One, PartitionOf, Path, Results, Running, Scan, Selected,
         VerifiedPath,
         field::{Aggregated, Field, FieldArg, FieldArray, HoldsAggregate, Patch, Predicate, Sharded},
         found::Found,

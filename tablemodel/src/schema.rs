@@ -160,10 +160,10 @@ impl EntitySchema {
         self.partition.parts().any(is_it) || self.row.parts().any(is_it)
     }
 
-    /// The component that holds a property in full, by its place among all such of the partition key, then of the row key.
-    pub(crate) fn place_in_keys(&self, property: &str) -> Option<usize> {
+    /// The component that holds a property in full, and its place among all such of the partition key, then of the row key.
+    pub(crate) fn place_in_keys(&self, property: &str) -> Option<(usize, &'static Part)> {
         let parts = self.partition.parts().chain(self.row.parts()).filter(|part| !part.codec.is_lossy());
-        parts.map(|part| part.property).position(|held| held == property)
+        parts.enumerate().find(|(_, part)| part.property == property)
     }
 
     /// A name that two properties have, and the Rust fields that those are of. Looks through `flatten`, which the derive cannot.

@@ -17,7 +17,7 @@ use crate::{
         change::Change,
         image::{self, Image},
     },
-    read,
+    read::{self, One},
     schema::EntitySchema,
     stored::Stored,
 };
@@ -142,7 +142,7 @@ impl Database {
         let (mut round, mut turn, mut missed) = (0, None, None);
         loop {
             // An index is read anew too: another entity may have the value by now.
-            let Some(mut entity) = read::one::<Stored<EntityOf<P>>>(self, query.clone()).await? else {
+            let Some(mut entity) = One::<Stored<EntityOf<P>>>::new(self, query.clone()).await? else {
                 let error = not_found::<EntityOf<P>>();
                 return Err(query.exact_key().into_iter().fold(error, Error::at_key));
             };

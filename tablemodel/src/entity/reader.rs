@@ -58,19 +58,14 @@ impl<'a> FieldReader<'a> {
     fn value(&self, property: &'static str) -> Option<ValueRef<'a>> {
         match &self.source {
             Source::Shown(row) => row.field(property),
-            Source::Properties(properties, place, keys) => self.value_of(properties, place, keys, property),
+            Source::Properties(..) => self.in_properties(property),
         }
     }
 
     /// Apart from a row that is shown, which then takes few registers.
     #[inline(never)]
-    fn value_of(
-        &self,
-        properties: &'a Properties,
-        place: &Cell<usize>,
-        keys: &'a KeyValues<'a>,
-        property: &'static str,
-    ) -> Option<ValueRef<'a>> {
+    fn in_properties(&self, property: &'static str) -> Option<ValueRef<'a>> {
+        let Source::Properties(properties, place, keys) = &self.source else { return None };
         if let Some(value) = keys.get(property) {
             return Some(value);
         }

@@ -62,6 +62,11 @@ impl Codec {
             Self::Sortable | Self::Hour | Self::Day | Self::Month | Self::Lower | Self::Shard(_) | Self::Hash => true,
         }
     }
+
+    /// Whether it is a bucket of time.
+    pub(crate) const fn is_time(self) -> bool {
+        matches!(self, Self::Hour | Self::Day | Self::Month)
+    }
 }
 
 /// The word of the template: nothing for [`Codec::Plain`], `06` for six digits, `shard(16)`.

@@ -3,31 +3,25 @@
 
 use super::codec::MAX_DIGITS;
 
+/// As many as a number in a key can have.
+const ZEROS: &str = "000000000000000000000000000000000000000";
+const _: () = assert!(ZEROS.len() == MAX_DIGITS as usize, "a number is padded to the most digits");
+
 /// The number needs more digits than there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooWide;
 
 /// Appends `value` in exactly `width` decimal digits (at most [`MAX_DIGITS`]).
 pub(crate) fn push_decimal(out: &mut String, value: u128, width: u8) -> Result<(), TooWide> {
-    let mut buffer = [b'0'; MAX_DIGITS as usize];
-    let digits = buffer.get_mut(..usize::from(width)).ok_or(TooWide)?;
-    match u64::try_from(value) {
-        Ok(mut left) => {
-            let mut digits = digits.iter_mut().rev();
-            while left > 0 {
-                *digits.next().ok_or(TooWide)? = b'0' + (left % 10) as u8;
-                left /= 10;
-            }
-        }
-        Err(_) => {
-            let (mut left, mut digits) = (value, digits.iter_mut().rev());
-            while left > 0 {
-                *digits.next().ok_or(TooWide)? = b'0' + (left % 10) as u8;
-                left /= 10;
-            }
-        }
-    }
-    out.push_str(std::str::from_utf8(digits).map_err(|_| TooWide)?); // always ASCII
+    let (mut short, mut long) = (itoa::Buffer::new(), itoa::Buffer::new());
+    let digits = match u64::try_from(value) {
+        Ok(value) => short.format(value),
+        Err(_) => long.format(value),
+    };
+    let width = usize::from(width);
+    let padding = ZEROS.get(..width).and_then(|zeros| zeros.get(digits.len()..)).ok_or(TooWide)?;
+    out.push_str(padding);
+    out.push_str(digits);
     Ok(())
 }
 

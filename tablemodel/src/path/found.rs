@@ -10,7 +10,7 @@ use crate::{
     key::{KeyValues, Template},
     path::{
         plan::{ReadPlan, row_type},
-        query::PathQuery,
+        query::{PathQuery, PointKey},
     },
     plan::{group::Group, image, system, version},
     read::columns::InRow,
@@ -55,7 +55,7 @@ enum Source<'k> {
     /// They were read from the keys.
     Keys(&'k KeyValues<'k>),
     /// The keys were made from what was given for a full one.
-    Asked(&'k PathQuery),
+    Asked(&'k PathQuery, &'k PointKey),
 }
 
 impl<'k> InKeys<'k> {
@@ -64,9 +64,9 @@ impl<'k> InKeys<'k> {
         Self(Source::Keys(values))
     }
 
-    /// Those of the entity at the full primary key that was asked for.
-    pub(crate) const fn asked(query: &'k PathQuery) -> Self {
-        Self(Source::Asked(query))
+    /// Those of the entity at the full primary key of this query.
+    pub(crate) const fn asked(query: &'k PathQuery, key: &'k PointKey) -> Self {
+        Self(Source::Asked(query, key))
     }
 
     /// The value of a property that they hold, probably in the component at this place among those of both keys.
@@ -74,7 +74,7 @@ impl<'k> InKeys<'k> {
     pub(crate) fn at(self, place: usize, property: &str) -> Option<ValueRef<'k>> {
         match self.0 {
             Source::Keys(values) => values.at(place, property),
-            Source::Asked(query) => query.held(property),
+            Source::Asked(query, key) => query.held_in(key, place, property),
         }
     }
 }

@@ -72,6 +72,7 @@ impl Given {
         self.few.iter().flatten().count() + self.more.len()
     }
 
+    #[inline]
     pub(super) fn get(&self, at: usize) -> Option<ValueRef<'_>> {
         let slot = match self.few.get(at) {
             Some(place) => place.as_ref()?,

@@ -32,6 +32,7 @@ pub use self::{
     select::Selected,
     verified::VerifiedPath,
 };
+pub use crate::read::One;
 use crate::{
     cursor::{Cursor, PathPage},
     database::Database,
@@ -90,11 +91,11 @@ pub trait Path: Sized + Send + 'static {
     /// # Ok(())
     /// # });
     /// ```
-    fn one(self, db: &Database) -> Running<Option<FoundBy<Self>>>
+    fn one(self, db: &Database) -> One<FoundBy<Self>>
     where
         Self::State: Complete,
     {
-        crate::read::one(db, self.into_query())
+        One::new(db, self.into_query())
     }
 
     /// Whether there is an entity at a full key: whether [`Path::one`] would give one. Cost: that of `one`.

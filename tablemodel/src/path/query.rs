@@ -2,10 +2,13 @@
 //!
 //! Pure: what to read for them is data of `plan`. Errors in values are kept until a terminal runs.
 
+mod point;
+
 use std::ops::{Bound, RangeBounds};
 
 use tablemodel_store::{KeyRange, RowKey, RowRange, Value, ValueRef};
 
+pub(crate) use self::point::PointKey;
 use crate::{
     error::{Error, ErrorKind, Result},
     key::{Codec, KeyArg, KeyPart, Next, Part, Template, is_same},
@@ -14,7 +17,7 @@ use crate::{
         given::Given,
         list::ListKind,
         plan::{ReadPlan, rests_on_states},
-        state::PathKind,
+        state::{PathKind, Way},
     },
     plan::{
         image::key_error,
@@ -35,11 +38,20 @@ pub struct Component {
     pub bucket: Codec,
 }
 
+impl Component {
+    /// Whether it gives this property, and not a bucket of time of it.
+    #[inline]
+    fn is_whole(&self, property: &str) -> bool {
+        is_same(self.property, property) && matches!(self.bucket, Codec::Plain)
+    }
+}
+
 /// What is asked of the component after the given ones.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 enum Tail {
+    #[default]
     Any,
-    Between(Box<[Bound<Value>; 2]>),
+    Between([Bound<Value>; 2]),
     StartsWith(Box<str>),
 }
 
@@ -47,65 +59,32 @@ enum Tail {
 #[derive(Debug, Clone)]
 pub struct PathQuery {
     schema: &'static EntitySchema,
-    index: Option<usize>,
-    components: &'static [Component],
+    way: &'static Way,
     given: Given,
+    verified: bool,
+    rest: Option<Box<Rest>>,
+}
+
+/// What a path at a full key has none of.
+#[derive(Debug, Clone, Default)]
+struct Rest {
     tail: Tail,
     select: Option<&'static [&'static str]>,
-    verified: bool,
-    error: Option<Box<(usize, ValueError)>>,
-}
-
-/// Room for both keys of most rows without growing.
-const USUAL_POINT_BYTES: usize = 96;
-
-/// The key of the one row that a path names: both its keys in one text.
-#[derive(Debug)]
-pub(crate) struct PointKey {
-    text: String,
-    cut: usize,
-}
-
-impl PointKey {
-    /// The partition key, and the row key.
-    pub(crate) fn parts(&self) -> (&str, &str) {
-        self.text.split_at_checked(self.cut).unwrap_or_default()
-    }
-
-    /// The same, each by itself.
-    pub(crate) fn to_row_key(&self) -> RowKey {
-        let (partition, row) = self.parts();
-        RowKey::new(partition, row)
-    }
+    /// Of the component at this place.
+    error: Option<(usize, ValueError)>,
 }
 
 impl PathQuery {
     /// The start of a path.
     pub fn new<K: PathKind>() -> Self {
-        Self {
-            schema: <K::Entity as crate::TableEntity>::SCHEMA,
-            index: K::WAY.index,
-            components: K::WAY.components,
-            given: Given::default(),
-            tail: Tail::Any,
-            select: None,
-            verified: false,
-            error: None,
-        }
+        let schema = <K::Entity as crate::TableEntity>::SCHEMA;
+        Self { schema, way: const { &K::WAY }, given: Given::default(), verified: false, rest: None }
     }
 
     /// The start of a path to a list.
     pub fn list<K: ListKind>() -> Self {
-        Self {
-            schema: <K::Entity as crate::TableEntity>::SCHEMA,
-            index: K::WAY.index,
-            components: K::WAY.components,
-            given: Given::default(),
-            tail: Tail::Any,
-            select: None,
-            verified: true,
-            error: None,
-        }
+        let schema = <K::Entity as crate::TableEntity>::SCHEMA;
+        Self { schema, way: const { &K::WAY }, given: Given::default(), verified: true, rest: None }
     }
 
     /// With one more component.
@@ -125,24 +104,29 @@ impl PathQuery {
             Bound::Unbounded => Ok(Bound::Unbounded),
         };
         match (value(range.start_bound()), value(range.end_bound())) {
-            (Ok(start), Ok(end)) => self.tail = Tail::Between(Box::new([start, end])),
+            (Ok(start), Ok(end)) => self.rest().tail = Tail::Between([start, end]),
             (Err(error), _) | (_, Err(error)) => self.fail(error),
         }
         self
     }
 
     /// With a prefix of the next component.
-    pub fn starts_with(self, text: &str) -> Self {
-        Self { tail: Tail::StartsWith(text.into()), ..self }
+    pub fn starts_with(mut self, text: &str) -> Self {
+        self.rest().tail = Tail::StartsWith(text.into());
+        self
     }
 
-    pub(crate) fn selecting(self, properties: &'static [&'static str]) -> Self {
-        Self { select: Some(properties), ..self }
+    pub(crate) fn selecting(mut self, properties: &'static [&'static str]) -> Self {
+        self.rest().select = Some(properties);
+        self
     }
 
     /// Of whole rows: who writes over them, or takes them away, needs to know all that they hold.
-    pub(crate) fn whole(self) -> Self {
-        Self { select: None, ..self }
+    pub(crate) fn whole(mut self) -> Self {
+        if let Some(rest) = &mut self.rest {
+            rest.select = None;
+        }
+        self
     }
 
     /// Each index row is checked against its entity.
@@ -157,7 +141,21 @@ impl PathQuery {
     /// The next component has no value.
     #[cold]
     fn fail(&mut self, error: ValueError) {
-        self.error.get_or_insert_with(|| Box::new((self.given.len(), error)));
+        let at = self.given.len();
+        self.rest().error.get_or_insert((at, error));
+    }
+
+    fn rest(&mut self) -> &mut Rest {
+        self.rest.get_or_insert_default()
+    }
+
+    fn tail(&self) -> &Tail {
+        const ANY: &Tail = &Tail::Any;
+        self.rest.as_deref().map_or(ANY, |rest| &rest.tail)
+    }
+
+    fn select(&self) -> Option<&'static [&'static str]> {
+        self.rest.as_deref()?.select
     }
 
     pub(crate) fn schema(&self) -> &'static EntitySchema {
@@ -165,27 +163,23 @@ impl PathQuery {
     }
 
     pub(crate) fn index(&self) -> Option<usize> {
-        self.index
+        self.way.index
     }
 
     /// The value of a part: the bucket given for it, or the whole value of its field.
     fn value_of(&self, part: &Part) -> Option<ValueRef<'_>> {
-        let given = match part.codec {
-            bucket @ (Codec::Hour | Codec::Day | Codec::Month) => self.given_as(part.property, bucket),
-            _ => None,
-        };
+        let given = part.codec.is_time().then(|| self.given_as(part.property, part.codec)).flatten();
         given.or_else(|| self.held(part.property))
     }
 
     fn given_as(&self, property: &str, bucket: Codec) -> Option<ValueRef<'_>> {
         let is_it = |it: &Component| it.bucket == bucket && is_same(it.property, property);
-        self.given.get(self.components.iter().position(is_it)?)
+        self.given.get(self.way.components.iter().position(is_it)?)
     }
 
-    /// What was given for a whole property. Where the components name a full primary key, it is what that holds of it.
-    pub(crate) fn held(&self, property: &str) -> Option<ValueRef<'_>> {
-        let is_it = |it: &Component| is_same(it.property, property) && matches!(it.bucket, Codec::Plain);
-        self.given.get(self.components.iter().position(is_it)?)
+    /// What was given for a whole property.
+    fn held(&self, property: &str) -> Option<ValueRef<'_>> {
+        self.given.get(self.way.components.iter().position(|component| component.is_whole(property))?)
     }
 
     /// The first row of the list that the path names; none where each of its keys has a row of its own.
@@ -202,7 +196,7 @@ impl PathQuery {
     }
 
     fn index_schema(&self) -> Option<&'static IndexSchema> {
-        self.schema.indexes.get(self.index?)
+        self.schema.indexes.get(self.way.index?)
     }
 
     fn row_template(&self) -> Template {
@@ -210,8 +204,8 @@ impl PathQuery {
     }
 
     fn check(&self) -> Result<()> {
-        let Some((at, error)) = self.error.as_deref() else { return Ok(()) };
-        let property = self.components.get(*at).map_or("", |component| component.property);
+        let Some((at, error)) = self.rest.as_deref().and_then(|rest| rest.error.as_ref()) else { return Ok(()) };
+        let property = self.way.components.get(*at).map_or("", |component| component.property);
         let field = self.schema.field_of(property);
         let detail = format!("key field `{}`: {error}", field.unwrap_or(property));
         let told = Error::new(ErrorKind::Invalid, detail).of(self.schema.entity_type).of_field(field);
@@ -239,30 +233,16 @@ impl PathQuery {
     /// The partition key; none where the buckets cannot be told yet.
     fn partition(&self) -> Result<Option<String>> {
         let mut partition = String::new();
-        Ok(self.append_partition(&mut partition)?.then_some(partition))
+        Ok(self.append_partition(&mut partition, |part| self.value_of(part))?.then_some(partition))
     }
 
     /// Appends the one partition; whether it is one.
-    fn append_partition(&self, to: &mut String) -> Result<bool> {
+    fn append_partition<'q>(&'q self, to: &mut String, values: impl Fn(&Part) -> Option<ValueRef<'q>>) -> Result<bool> {
         self.check()?;
-        match self.partition_template().append(to, |part| self.value_of(part), None) {
+        match self.partition_template().append(to, values, None) {
             Err(_) if self.partition_template().shards().is_some() => Ok(false),
             appended => appended.map_err(|error| self.key_error(error)),
         }
-    }
-
-    /// The one key to read, where the components name one row of the entity's own partition: what [`PathQuery::plan`] would
-    /// come to, without the plan.
-    pub(crate) fn point(&self) -> Result<Option<PointKey>> {
-        let is_one_row = !self.schema.is_joined() && self.index_schema().is_none_or(|index| index.elsewhere.is_none());
-        let (Tail::Any, true) = (&self.tail, is_one_row) else { return Ok(None) };
-        let mut text = String::with_capacity(USUAL_POINT_BYTES);
-        if !self.append_partition(&mut text)? {
-            return Ok(None);
-        }
-        let cut = text.len();
-        let is_whole = self.row_template().append(&mut text, |part| self.value_of(part), None);
-        Ok(is_whole.map_err(|error| self.key_error(error))?.then_some(PointKey { text, cut }))
     }
 
     fn in_shard(&self, shard: u16) -> Result<String> {
@@ -275,7 +255,7 @@ impl PathQuery {
     }
 
     fn rows(&self) -> Result<RowRange> {
-        let next = match &self.tail {
+        let next = match self.tail() {
             Tail::Any => Next::Any,
             Tail::Between(bounds) => {
                 let [lower, upper] = bounds.each_ref().map(borrowed);
@@ -293,7 +273,7 @@ impl PathQuery {
     pub(crate) fn exact_key(&self) -> Result<RowKey> {
         let mut partitions = self.partitions()?;
         let row = self.row_template().encode(|part| self.value_of(part)).map_err(|error| self.key_error(error))?;
-        match (self.index, partitions.pop(), row) {
+        match (self.way.index, partitions.pop(), row) {
             (None, Some(partition), Some(row)) if partitions.is_empty() => Ok(RowKey { partition, row }),
             (Some(_), ..) => {
                 Err(Error::unsupported("a batch takes full primary keys, not index paths").of(self.schema.entity_type))
@@ -306,25 +286,25 @@ impl PathQuery {
     pub(crate) fn plan(&self) -> Result<ReadPlan> {
         let partitions = self.partitions()?;
         let rows = self.rows()?;
-        let is_cut = self.index.is_none() && self.schema.is_joined();
+        let is_cut = self.way.index.is_none() && self.schema.is_joined();
         let rows = if is_cut && self.schema.has_parts() { part::with_parts(rows) } else { rows };
         let ranges = partitions.into_iter().map(|partition| KeyRange::rows(partition, rows.clone())).collect();
-        Ok(ReadPlan { schema: self.schema, index: self.index, ranges, filter: None, select: self.select })
+        Ok(ReadPlan { schema: self.schema, index: self.way.index, ranges, filter: None, select: self.select() })
     }
 
     /// Whether it is read right only as long as the states of the entity are as they were seen: by an index, or of an entity that
     /// moves.
     pub(crate) fn rests_on_states(&self) -> bool {
-        rests_on_states(self.schema, self.index)
+        rests_on_states(self.schema, self.way.index)
     }
 
     /// That the path's index is complete.
     pub(crate) fn check_ready(&self, states: &IndexStates) -> Result<()> {
-        check_ready(self.schema, self.index, states)
+        check_ready(self.schema, self.way.index, states)
     }
 
     pub(crate) fn explain(&self) -> Explain {
-        let is_covered = |index: &IndexSchema| self.select.is_some() || index.cover == crate::schema::Cover::Whole;
+        let is_covered = |index: &IndexSchema| self.select().is_some() || index.cover == crate::schema::Cover::Whole;
         let loads = self.index_schema().is_some_and(|index| self.is_verified() || !is_covered(index));
         match self.plan() {
             Ok(plan) => Explain::of(&plan, self.index_schema(), loads),

@@ -40,6 +40,7 @@ struct Column {
 #[derive(Debug)]
 struct Keyed {
     column: usize,
+    /// By the constant that the component has.
     name: &'static str,
     /// In which of the components of both keys, not counting lossy ones.
     place: usize,
@@ -66,7 +67,8 @@ impl Columns {
         let columns = Self::new(schema.properties().map(|property| property.property));
         let keyed = columns.columns.iter().enumerate();
         let keyed = keyed.filter_map(|(column, Column { name, .. })| {
-            Some(Keyed { column, name, place: schema.place_in_keys(name)? })
+            let (place, part) = schema.place_in_keys(name)?;
+            Some(Keyed { column, name: part.property, place })
         });
         let keyed = keyed.collect();
         let defaulted = schema.properties().filter(|property| property.has_value_where_absent());

@@ -17,10 +17,11 @@ use futures_core::Stream;
 use futures_util::{StreamExt, TryStreamExt, stream as futures_stream};
 use tablemodel_store::{Row, RowKey};
 
+pub use self::one::One;
 pub(crate) use self::{
     groups::{Assembly, Groups},
     model::RunningRows,
-    one::{at_keys, many, one},
+    one::{at_keys, many},
     rows::Rows,
 };
 use crate::{

@@ -4,6 +4,7 @@
 //! merging are the reader's.
 
 use std::{
+    fmt,
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -31,17 +32,27 @@ use crate::{
     stored::Stored,
 };
 
-/// A read at a full key, on its way. Polled after its end it would read again.
-struct One<F> {
+/// The result at a full key, on its way: `Send`, and free of what it was made from. Polled after its end it would read again.
+#[must_use = "nothing is read until it is awaited"]
+pub struct One<F> {
     db: Database,
     query: PathQuery,
     /// Once the store has to be waited for.
     waiting: Option<Running<Option<F>>>,
 }
 
-/// The result at a full key, on its way.
-pub(crate) fn one<F: Found>(db: &Database, query: PathQuery) -> Running<Option<F>> {
-    Box::pin(One { db: db.clone(), query, waiting: None })
+impl<F> One<F> {
+    /// The result of this query, which names one key.
+    #[inline]
+    pub(crate) fn new(db: &Database, query: PathQuery) -> Self {
+        Self { db: db.clone(), query, waiting: None }
+    }
+}
+
+impl<F> fmt::Debug for One<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("One").field("query", &self.query).finish_non_exhaustive()
+    }
 }
 
 /// The results of several point queries, in their order.
@@ -51,7 +62,7 @@ pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Re
         Some(_) => Ok(()),
         None => query.plan().map(drop),
     })?;
-    in_order(queries.into_iter().map(|query| one::<F>(db, query))).await
+    in_order(queries.into_iter().map(|query| One::<F>::new(db, query))).await
 }
 
 /// The entities whose primary rows have these keys, in their order.
@@ -64,7 +75,7 @@ fn at_key<E: TableEntity>(db: Database, key: RowKey) -> Running<Option<Stored<E>
 }
 
 /// What the reads give, so many at a time.
-async fn in_order<T>(reads: impl Iterator<Item = Running<T>>) -> Result<Vec<T>> {
+async fn in_order<T>(reads: impl Iterator<Item = impl Future<Output = Result<T>>>) -> Result<Vec<T>> {
     stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await
 }
 
@@ -73,17 +84,21 @@ impl<F: Found> Future for One<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { db, query, waiting } = self.get_mut();
-        if let Some(waiting) = waiting {
-            return waiting.as_mut().poll(context);
-        }
         // Put where it is given back: it may be large.
         let mut answer = Poll::Ready(Ok(None));
-        let Poll::Ready(Ok(found)) = &mut answer else { return answer };
-        match shown(db, query, found) {
-            Some(Ok(())) => answer,
-            Some(Err(error)) => Poll::Ready(Err(error)),
-            None => waiting.insert(Box::pin(waited(db.clone(), query.clone()))).as_mut().poll(context),
+        if waiting.is_none()
+            && let Poll::Ready(Ok(found)) = &mut answer
+        {
+            match shown(db, query, found) {
+                Some(Ok(())) => {}
+                Some(Err(error)) => answer = Poll::Ready(Err(error)),
+                None => *waiting = Some(Box::pin(waited(db.clone(), query.clone()))),
+            }
         }
+        if let Some(waiting) = waiting {
+            answer = waiting.as_mut().poll(context);
+        }
+        answer
     }
 }
 
@@ -142,7 +157,7 @@ impl<'q> Point<'q> {
         if !is_in_one_row(schema) {
             return self.of_own(row, to);
         }
-        self.registered.columns.read_entity(row, InKeys::asked(self.query), |read| {
+        self.registered.columns.read_entity(row, InKeys::asked(self.query, &self.key), |read| {
             if !read.is_of(schema.discriminator) {
                 return self.of_own(row, to);
             }
