@@ -167,6 +167,7 @@ impl PathQuery {
     }
 
     /// The value of a part: the bucket given for it, or the whole value of its field.
+    #[inline(never)]
     fn value_of(&self, part: &Part) -> Option<ValueRef<'_>> {
         let given = part.codec.is_time().then(|| self.given_as(part.property, part.codec)).flatten();
         given.or_else(|| self.held(part.property))
@@ -178,6 +179,7 @@ impl PathQuery {
     }
 
     /// What was given for a whole property.
+    #[cold]
     fn held(&self, property: &str) -> Option<ValueRef<'_>> {
         self.given.get(self.way.components.iter().position(|component| component.is_whole(property))?)
     }
