@@ -1,7 +1,7 @@
 //! A storage backend that keeps back what may not be written yet: all pages while a sync is left, and the header page until the
-//! next sync.
+//! next sync; and what need not be synced yet: that a file has grown.
 //!
-//! Changes no byte and no sync: between two syncs the order of writes is free. When a sync is made is for `syncs` to say.
+//! Changes no byte: between two syncs the order of writes is free. When another sync is made is for `syncs` to say.
 
 use std::{
     collections::VecDeque,
@@ -32,6 +32,9 @@ pub(super) struct KeptBack {
     inner: Arc<dyn StorageBackend>,
     syncs: Arc<Syncs>,
     kept: Mutex<Kept>,
+    /// Whether the file has grown, and that may not be on the disk. redb syncs each time a file grows, six times or more in a load,
+    /// lest a header tell of a length that the file has not: it is enough to do so once, before anything is written.
+    grown: Mutex<bool>,
     published: Arc<AtomicBool>,
 }
 
@@ -51,11 +54,25 @@ struct Page {
 
 impl KeptBack {
     pub(super) fn new(inner: Arc<dyn StorageBackend>, syncs: Arc<Syncs>, published: Arc<AtomicBool>) -> Self {
-        Self { inner, syncs, kept: Mutex::default(), published }
+        Self { inner, syncs, kept: Mutex::default(), grown: Mutex::default(), published }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn grown(&self) -> MutexGuard<'_, bool> {
+        self.grown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings the file's length to the disk, if it has grown. To be called before anything is written.
+    fn settle_length(&self) -> io::Result<()> {
+        let mut grown = self.grown(); // who comes meanwhile waits for the sync
+        if *grown {
+            self.inner.sync_data()?;
+            *grown = false;
+        }
+        Ok(())
     }
 
     /// Writes the pages once no sync is left, in the order in which they came.
@@ -64,6 +81,7 @@ impl KeptBack {
         loop {
             let mut kept = self.kept(); // let go after each page
             let Some(page) = kept.pages.front() else { return Ok(()) };
+            self.settle_length()?;
             self.inner.write(page.offset, &page.bytes)?;
             kept.forget_first();
         }
@@ -72,6 +90,7 @@ impl KeptBack {
     fn release_header(&self) -> io::Result<()> {
         let mut kept = self.kept();
         if let Some(page) = kept.header.as_deref() {
+            self.settle_length()?;
             self.published.store(true, Ordering::Release);
             self.inner.write(0, page)?;
             kept.header = None;
@@ -136,11 +155,19 @@ impl StorageBackend for KeptBack {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.release_pages()?;
-        self.inner.set_len(len)
+        let mut grown = self.grown();
+        let grows = len > self.inner.len()?;
+        self.inner.set_len(len)?;
+        *grown |= grows;
+        Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
         self.release_pages()?;
+        let has_grown = *self.grown();
+        if has_grown && self.kept().header.is_none() {
+            return Ok(()); // nothing was written since
+        }
         self.release_header()?;
         self.syncs.sync()
     }
@@ -154,6 +181,7 @@ impl StorageBackend for KeptBack {
             return Ok(());
         }
         self.release_pages()?;
+        self.settle_length()?;
         self.inner.write(offset, data)
     }
 

@@ -15,6 +15,8 @@ struct Disk(Mutex<State>);
 struct State {
     bytes: Vec<u8>,
     at_syncs: Vec<Vec<u8>>,
+    /// A length that is on the disk, of a file that is looked after.
+    length: Option<usize>,
 }
 
 impl Disk {
@@ -41,12 +43,15 @@ impl StorageBackend for Disk {
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.state();
         let bytes = state.bytes.clone();
+        state.length = state.length.map(|_| bytes.len());
         state.at_syncs.push(bytes);
         Ok(())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.state().bytes[offset as usize..][..data.len()].copy_from_slice(data);
+        let mut state = self.state();
+        assert!(state.length.is_none_or(|length| length >= state.bytes.len()), "the length is not on the disk");
+        state.bytes[offset as usize..][..data.len()].copy_from_slice(data);
         Ok(())
     }
 }
@@ -54,6 +59,7 @@ impl StorageBackend for Disk {
 fn kept_back(len: usize) -> (Arc<Disk>, Arc<Syncs>, KeptBack) {
     let disk = Arc::new(Disk::default());
     disk.set_len(len as u64).unwrap();
+    disk.state().length = Some(len);
     let syncs = Arc::new(Syncs::new(Arc::<Disk>::clone(&disk)));
     let kept = KeptBack::new(Arc::<Disk>::clone(&disk), Arc::clone(&syncs), Arc::default());
     (disk, syncs, kept)
@@ -80,12 +86,14 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn what_is_read_is_what_was_written_and_each_sync_finds_what_was_written_before_it(
+    fn what_is_read_is_what_was_written_and_each_sync_of_more_than_a_length_finds_what_was_written_before_it(
         steps in prop::collection::vec(step(), 1..60),
     ) {
         let (disk, syncs, kept) = kept_back(PAGES * PAGE);
         let plain = Disk::default();
         plain.set_len((PAGES * PAGE) as u64).unwrap();
+        // Since the last write of a page, or sync; and whether the header was written.
+        let (mut has_grown, mut has_header, mut growths) = (false, false, 0);
         for step in steps {
             let before = disk.state().bytes.clone();
             let is_left = syncs.is_left();
@@ -95,19 +103,27 @@ proptest! {
                     let end = if page == 0 { PAGE } else { len.min((page + pages) * PAGE) };
                     let bytes = vec![byte; end.saturating_sub(page * PAGE)];
                     if !bytes.is_empty() {
+                        has_header |= page == 0;
+                        has_grown &= page == 0;
                         kept.write((page * PAGE) as u64, &bytes).unwrap();
                         plain.write((page * PAGE) as u64, &bytes).unwrap();
                     }
                     prop_assert!(!is_left || disk.state().bytes == before, "something was written beside a sync");
                 }
                 Step::Resize(pages) => {
+                    let grows = pages * PAGE > plain.state().bytes.len();
+                    has_grown |= grows;
+                    growths += usize::from(grows);
                     kept.set_len((pages * PAGE) as u64).unwrap();
                     plain.set_len((pages * PAGE) as u64).unwrap();
                 }
                 Step::Sync(leaves) => {
                     syncs.leave(leaves);
                     kept.sync_data().unwrap();
-                    plain.sync_data().unwrap();
+                    if !has_grown || has_header {
+                        plain.sync_data().unwrap();
+                        (has_grown, has_header) = (false, false);
+                    }
                 }
                 Step::Finish => syncs.finish().unwrap(),
             }
@@ -119,8 +135,36 @@ proptest! {
             prop_assert_eq!(&part, &plain.state().bytes[PAGE - 1..2 * PAGE]);
         }
         syncs.finish().unwrap();
-        prop_assert_eq!(&disk.state().at_syncs, &plain.state().at_syncs);
+        let (at_syncs, asked) = (&disk.state().at_syncs, &plain.state().at_syncs);
+        prop_assert!(at_syncs.len() <= asked.len() + growths);
+        let mut at_syncs = at_syncs.iter();
+        prop_assert!(asked.iter().all(|asked| at_syncs.any(|at| at == asked)));
     }
+}
+
+#[test]
+fn a_file_that_grows_again_and_again_is_synced_once_before_it_is_written() {
+    let (disk, _, kept) = kept_back(PAGE);
+    for pages in 2..=4 {
+        kept.set_len((pages * PAGE) as u64).unwrap();
+        kept.sync_data().unwrap();
+        assert!(disk.state().at_syncs.is_empty());
+    }
+    for page in [2, 3, 0] {
+        kept.write((page * PAGE) as u64, &[1; PAGE]).unwrap();
+        assert_eq!(disk.state().at_syncs, [vec![0; 4 * PAGE]]);
+    }
+    kept.sync_data().unwrap();
+    assert_eq!(disk.state().at_syncs.len(), 2);
+    // Of the header alone, too.
+    kept.set_len((5 * PAGE) as u64).unwrap();
+    kept.write(0, &[2; PAGE]).unwrap();
+    kept.sync_data().unwrap();
+    let state = disk.state();
+    assert_eq!(
+        state.at_syncs.iter().map(|at| (at.len() / PAGE, at[0])).collect::<Vec<_>>(),
+        [(4, 0), (4, 1), (5, 1), (5, 2)]
+    );
 }
 
 #[test]
