@@ -3,7 +3,6 @@
 //! What is done is told by whoever asks for it; nothing is read or written here.
 
 use std::{
-    pin::pin,
     sync::{Arc, LazyLock},
     thread::available_parallelism,
 };
@@ -38,8 +37,8 @@ impl Beside {
         work: impl Future<Output = T> + Send + 'static,
     ) -> BoxFuture<'static, T> {
         let planning = Arc::clone(&self.planning);
+        let mut work = work.boxed(); // large, and a task is moved as it is made, begun and ended
         apart(async move {
-            let mut work = pin!(work);
             let leave = planning.acquire().await; // it is never closed
             let planned = poll_immediate(work.as_mut()).await;
             drop(leave);
