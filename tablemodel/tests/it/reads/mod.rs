@@ -12,6 +12,7 @@ mod lookup;
 mod mixed;
 mod mixed_pages;
 mod pages;
+mod parts;
 mod paths;
 mod scan_pages;
 mod scans;
