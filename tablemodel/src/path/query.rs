@@ -65,7 +65,7 @@ pub struct PathQuery {
     rest: Option<Box<Rest>>,
 }
 
-/// What a path at a full key has none of.
+/// What a path at a full key mostly has none of.
 #[derive(Debug, Clone, Default)]
 struct Rest {
     tail: Tail,
@@ -179,7 +179,7 @@ impl PathQuery {
     }
 
     /// What was given for a whole property.
-    #[cold]
+    #[inline(never)]
     fn held(&self, property: &str) -> Option<ValueRef<'_>> {
         self.given.get(self.way.components.iter().position(|component| component.is_whole(property))?)
     }

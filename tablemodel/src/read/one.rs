@@ -32,7 +32,8 @@ use crate::{
     stored::Stored,
 };
 
-/// The result at a full key, on its way: `Send`, and free of what it was made from. Polled after its end it would read again.
+/// What [`Path::one`](crate::Path::one) gives: the result at a full key, on its way. `Send`, and free of what it was made from. Not to be
+/// polled after its end.
 #[must_use = "nothing is read until it is awaited"]
 pub struct One<F> {
     db: Database,

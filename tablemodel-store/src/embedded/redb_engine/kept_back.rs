@@ -1,7 +1,8 @@
 //! A storage backend that keeps back what may not be written yet: all pages while a sync is left, and the header page until the
-//! next sync; and what need not be synced yet: that a file has grown.
+//! next sync.
 //!
-//! Changes no byte: between two syncs the order of writes is free. When another sync is made is for `syncs` to say.
+//! Changes no byte and no order of a write and a sync: between two syncs that of writes is free. When a sync is made is for `syncs` to
+//! say.
 
 use std::{
     collections::VecDeque,
@@ -26,15 +27,15 @@ const MAX_KEPT_BYTES: usize = 16 * 1024 * 1024;
 /// (a full disk above all) has certainly not committed.
 ///
 /// redb writes under locks that its readers take, and readers write too, to make room in the cache: if a write waited for a
-/// sync, they would.
+/// sync, they would. So it waits only for that of a length, once where a file has grown.
 #[derive(Debug)]
 pub(super) struct KeptBack {
     inner: Arc<dyn StorageBackend>,
     syncs: Arc<Syncs>,
     kept: Mutex<Kept>,
-    /// Whether the file has grown, and that may not be on the disk. redb syncs each time a file grows, six times or more in a load,
-    /// lest a header tell of a length that the file has not: it is enough to do so once, before anything is written.
-    grown: Mutex<bool>,
+    /// Whether nothing has happened since the file grew. redb syncs then, lest a header tell of a length that the file has not; in a
+    /// load of a new file that is seven times in a row, for which one sync before the next write is as good.
+    has_only_grown: AtomicBool,
     published: Arc<AtomicBool>,
 }
 
@@ -54,25 +55,11 @@ struct Page {
 
 impl KeptBack {
     pub(super) fn new(inner: Arc<dyn StorageBackend>, syncs: Arc<Syncs>, published: Arc<AtomicBool>) -> Self {
-        Self { inner, syncs, kept: Mutex::default(), grown: Mutex::default(), published }
+        Self { inner, syncs, kept: Mutex::default(), has_only_grown: AtomicBool::new(false), published }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn grown(&self) -> MutexGuard<'_, bool> {
-        self.grown.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Brings the file's length to the disk, if it has grown. To be called before anything is written.
-    fn settle_length(&self) -> io::Result<()> {
-        let mut grown = self.grown(); // who comes meanwhile waits for the sync
-        if *grown {
-            self.inner.sync_data()?;
-            *grown = false;
-        }
-        Ok(())
     }
 
     /// Writes the pages once no sync is left, in the order in which they came.
@@ -81,7 +68,6 @@ impl KeptBack {
         loop {
             let mut kept = self.kept(); // let go after each page
             let Some(page) = kept.pages.front() else { return Ok(()) };
-            self.settle_length()?;
             self.inner.write(page.offset, &page.bytes)?;
             kept.forget_first();
         }
@@ -90,7 +76,6 @@ impl KeptBack {
     fn release_header(&self) -> io::Result<()> {
         let mut kept = self.kept();
         if let Some(page) = kept.header.as_deref() {
-            self.settle_length()?;
             self.published.store(true, Ordering::Release);
             self.inner.write(0, page)?;
             kept.header = None;
@@ -154,20 +139,22 @@ impl StorageBackend for KeptBack {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.release_pages()?;
-        let mut grown = self.grown();
         let grows = len > self.inner.len()?;
+        // A sync that is owed will see this length too.
+        if !(grows && self.syncs.is_owed()) {
+            self.release_pages()?;
+        }
         self.inner.set_len(len)?;
-        *grown |= grows;
+        self.has_only_grown.store(grows, Ordering::Release);
         Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.release_pages()?;
-        let has_grown = *self.grown();
-        if has_grown && self.kept().header.is_none() {
-            return Ok(()); // nothing was written since
+        let has_only_grown = self.has_only_grown.swap(false, Ordering::AcqRel);
+        if has_only_grown && self.kept().header.is_none() {
+            return self.syncs.owe();
         }
+        self.release_pages()?;
         self.release_header()?;
         self.syncs.sync()
     }
@@ -180,8 +167,8 @@ impl StorageBackend for KeptBack {
         if self.syncs.is_left() && self.kept().add(offset, data) {
             return Ok(());
         }
+        self.has_only_grown.store(false, Ordering::Release);
         self.release_pages()?;
-        self.settle_length()?;
         self.inner.write(offset, data)
     }
 

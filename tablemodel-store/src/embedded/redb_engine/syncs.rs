@@ -1,6 +1,7 @@
-//! When the backend is synced: at once, or, where a commit leaves its sync, by whoever first needs it to be over.
+//! When the backend is synced: at once, or, where a commit leaves its sync, by whoever first needs it to be over; and where a file
+//! has only grown, by who next writes.
 //!
-//! Writes nothing, and changes the order of nothing: between a sync that was left and its end nothing is written.
+//! Writes nothing, and changes the order of nothing: between a sync that was put off and its end nothing is written.
 
 use std::{
     io,
@@ -39,6 +40,8 @@ enum Left {
     /// It is over, or there was none.
     Nothing,
     Due,
+    /// It is of the file's length alone: who writes makes it, and nobody else waits for it.
+    Owed,
     Running,
     /// It failed, and with it all that would be written after it.
     Failed(io::ErrorKind, String),
@@ -66,12 +69,37 @@ impl Syncs {
         Ok(())
     }
 
+    /// Puts a sync off until something is written: the file has grown, and nothing else has happened. One that is put off already is
+    /// the same.
+    pub(super) fn owe(&self) -> io::Result<()> {
+        let mut last = self.last();
+        loop {
+            match &last.left {
+                Left::Nothing | Left::Owed => break,
+                Left::Failed(kind, words) => return Err(io::Error::new(*kind, words.clone())),
+                // One that is on its way may not see the length of now.
+                Left::Due | Left::Running => {
+                    drop(last);
+                    self.finish()?;
+                    last = self.last();
+                }
+            }
+        }
+        *last = Last { number: last.number + 1, left: Left::Owed };
+        Ok(())
+    }
+
+    /// Whether a sync is put off until something is written.
+    pub(super) fn is_owed(&self) -> bool {
+        matches!(self.last().left, Left::Owed)
+    }
+
     /// Which sync was left last.
     pub(super) fn left(&self) -> LeftSync {
         LeftSync(self.last().number)
     }
 
-    /// Whether a sync is left that is not over.
+    /// Whether a sync of a commit is left that is not over.
     pub(super) fn is_left(&self) -> bool {
         matches!(self.last().left, Left::Due | Left::Running)
     }
@@ -82,7 +110,7 @@ impl Syncs {
         if is_over { Ok(()) } else { self.finish() }
     }
 
-    /// Returns once no sync is left: makes it here, unless another thread does. To be called before anything is written.
+    /// Returns once no sync is left or owed: makes it here, unless another thread does. To be called before anything is written.
     pub(super) fn finish(&self) -> io::Result<()> {
         let mut last = self.last();
         loop {
@@ -90,7 +118,7 @@ impl Syncs {
                 Left::Nothing => return Ok(()),
                 Left::Failed(kind, words) => return Err(io::Error::new(*kind, words.clone())),
                 Left::Running => last = self.ended.wait(last).unwrap_or_else(PoisonError::into_inner),
-                Left::Due => break,
+                Left::Due | Left::Owed => break,
             }
         }
         last.left = Left::Running;

@@ -17,7 +17,7 @@ const USUAL_POINT_BYTES: usize = 96;
 pub(crate) struct PointKey {
     text: String,
     cut: usize,
-    /// Whether its parts, which hold their values in full, are the components of the path in their order.
+    /// Whether every part holds in full what the component at its place gives.
     in_order: bool,
 }
 
@@ -67,7 +67,7 @@ struct Values<'q> {
 }
 
 impl<'q> Values<'q> {
-    /// Soonest where the parts are as the components are.
+    /// The value of the next part: found soonest where it is that of the next component.
     #[inline]
     fn of(&self, part: &Part) -> Option<ValueRef<'q>> {
         let at = self.next.replace(self.next.get() + 1);

@@ -1,6 +1,7 @@
 //! What stands in keys comes back from a read at a full key, whatever parts the keys are put together of.
 
-use tablemodel::{DateTime, prelude::*, testing::TestDatabase};
+use tablemodel::{DateTime, prelude::*};
+use tablemodel_store::EmbeddedStore;
 
 /// Each part is what is given at its place.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -80,7 +81,10 @@ macro_rules! assert_come_back {
 
 #[tokio::test]
 async fn a_read_at_a_full_key_gives_what_stands_in_its_parts() {
-    let db = TestDatabase::new::<Model>().await.unwrap();
+    // It shows rows, as a file does.
+    let store = EmbeddedStore::builder().open_backend(redb::backends::InMemoryBackend::new()).unwrap();
+    let db = Database::builder().with_embedded::<Model>(store).await.unwrap();
+    db.ensure_tables().await.unwrap();
     let at = |seconds: i64| DateTime::from_ticks(630_000_000_000_000_000 + seconds * 10_000_000);
     let (region, note) = (|n: u32| ["North", "South/É"][n as usize % 2].to_owned(), |n: u32| format!("note {n}"));
     let name = |n: u32| format!("Name {n}");
