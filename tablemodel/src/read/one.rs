@@ -50,9 +50,10 @@ impl<F> One<F> {
     }
 }
 
+/// Without the key: what stands in it may be nobody else's business.
 impl<F> fmt::Debug for One<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("One").field("query", &self.query).finish_non_exhaustive()
+        f.debug_struct("One").field("entity", &self.query.schema().entity_type).finish_non_exhaustive()
     }
 }
 
