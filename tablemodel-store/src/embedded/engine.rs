@@ -111,7 +111,7 @@ pub(crate) trait Engine: Send + std::marker::Sync + 'static {
     ///
     /// To be called after such a commit, from any thread: whoever comes first makes the sync. The next commit may be begun
     /// meanwhile, and waits for it before it writes anything; after a failure nothing is written any more. The error is
-    /// `OutcomeUnknown`. Readers of snapshots wait for no sync.
+    /// `OutcomeUnknown`. Readers of snapshots wait for no such sync.
     fn finish_sync(&self, left: LeftSync) -> Result<(), StoreError>;
 
     /// Whether opening it took a walk through the file, after a crash without a recovery point.

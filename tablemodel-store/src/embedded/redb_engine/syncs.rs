@@ -1,7 +1,7 @@
 //! When the backend is synced: at once, or, where a commit leaves its sync, by whoever first needs it to be over; and where a file
 //! has only grown, by who next writes.
 //!
-//! Writes nothing, and changes the order of nothing: between a sync that was put off and its end nothing is written.
+//! Writes nothing, and changes the order of nothing: between a sync that was put off and its end the writer writes nothing.
 
 use std::{
     io,
@@ -27,11 +27,13 @@ pub(super) struct Syncs {
     ended: Condvar,
 }
 
-/// The sync that was left last. All before it are over.
+/// The sync that was put off last. All before it are over.
 #[derive(Debug)]
 struct Last {
     number: u64,
     left: Left,
+    /// The last one that a commit left.
+    of_commit: u64,
 }
 
 /// What became of it.
@@ -49,7 +51,7 @@ enum Left {
 
 impl Syncs {
     pub(super) fn new(backend: Arc<dyn StorageBackend>) -> Self {
-        let last = Mutex::new(Last { number: 0, left: Left::Nothing });
+        let last = Mutex::new(Last { number: 0, left: Left::Nothing, of_commit: 0 });
         Self { backend, leaves: AtomicBool::new(false), last, ended: Condvar::new() }
     }
 
@@ -65,7 +67,8 @@ impl Syncs {
             return self.backend.sync_data();
         }
         let mut last = self.last();
-        *last = Last { number: last.number + 1, left: Left::Due };
+        let number = last.number + 1;
+        *last = Last { number, left: Left::Due, of_commit: number };
         Ok(())
     }
 
@@ -85,7 +88,7 @@ impl Syncs {
                 }
             }
         }
-        *last = Last { number: last.number + 1, left: Left::Owed };
+        (last.number, last.left) = (last.number + 1, Left::Owed);
         Ok(())
     }
 
@@ -94,9 +97,9 @@ impl Syncs {
         matches!(self.last().left, Left::Owed)
     }
 
-    /// Which sync was left last.
+    /// Which sync a commit left last. Behind its header redb may let the file grow once more, whose sync is no commit's.
     pub(super) fn left(&self) -> LeftSync {
-        LeftSync(self.last().number)
+        LeftSync(self.last().of_commit)
     }
 
     /// Whether a sync of a commit is left that is not over.
@@ -106,14 +109,21 @@ impl Syncs {
 
     /// Returns once this one is over.
     pub(super) fn finish_one(&self, LeftSync(number): LeftSync) -> io::Result<()> {
-        let is_over = self.last().number > number;
-        if is_over { Ok(()) } else { self.finish() }
+        self.finish_up_to(number)
     }
 
-    /// Returns once no sync is left or owed: makes it here, unless another thread does. To be called before anything is written.
+    /// Returns once no sync is left or owed. To be called before anything is written.
     pub(super) fn finish(&self) -> io::Result<()> {
+        self.finish_up_to(u64::MAX)
+    }
+
+    /// Returns once the sync with this number, and all before it, are over: makes the last one here, unless another thread does.
+    fn finish_up_to(&self, number: u64) -> io::Result<()> {
         let mut last = self.last();
         loop {
+            if last.number > number {
+                return Ok(()); // another was put off since
+            }
             match &last.left {
                 Left::Nothing => return Ok(()),
                 Left::Failed(kind, words) => return Err(io::Error::new(*kind, words.clone())),

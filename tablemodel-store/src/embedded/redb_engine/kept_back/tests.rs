@@ -40,6 +40,7 @@ impl StorageBackend for Disk {
         let mut state = self.state();
         state.bytes.resize(len as usize, 0);
         state.owed = state.owed.min(len as usize);
+        state.length = state.length.min(len as usize);
         Ok(())
     }
 
@@ -92,9 +93,9 @@ proptest! {
     fn what_is_read_is_what_was_written_and_each_sync_of_more_than_a_length_finds_what_was_written_before_it(
         steps in prop::collection::vec(step(), 1..60),
     ) {
-        let (disk, syncs, kept) = kept_back(PAGES * PAGE);
+        let (disk, syncs, kept) = kept_back(2 * PAGE);
         let plain = Disk::default();
-        plain.set_len((PAGES * PAGE) as u64).unwrap();
+        plain.set_len(2 * PAGE as u64).unwrap();
         // Whether nothing has happened since the file grew, but that the header was written.
         let (mut has_grown, mut has_header, mut growths) = (false, false, 0);
         for step in steps {
@@ -122,10 +123,14 @@ proptest! {
                 }
                 Step::Sync(leaves) => {
                     syncs.leave(leaves);
+                    let made = disk.state().at_syncs.len();
                     kept.sync_data().unwrap();
                     if !has_grown || has_header {
                         plain.sync_data().unwrap();
                         has_header = false;
+                        let state = disk.state();
+                        let is_made = state.at_syncs.len() > made && state.at_syncs.last() == Some(&state.bytes);
+                        prop_assert!(is_made || (leaves && syncs.is_left()));
                     } else {
                         let len = plain.state().bytes.len();
                         disk.state().owed = len;
@@ -175,6 +180,22 @@ fn a_file_that_grows_again_and_again_is_synced_once_before_it_is_written() {
     kept.write(PAGE as u64, &[3; PAGE]).unwrap();
     kept.sync_data().unwrap();
     assert_eq!(disk.state().at_syncs.len(), 5);
+}
+
+#[test]
+fn the_sync_of_a_length_that_is_owed_after_a_commit_is_not_the_commits() {
+    let (disk, syncs, kept) = kept_back(PAGE);
+    syncs.leave(true);
+    kept.write(0, &[1; PAGE]).unwrap();
+    kept.sync_data().unwrap();
+    kept.set_len(2 * PAGE as u64).unwrap(); // makes the sync that was left
+    kept.sync_data().unwrap();
+    let left = syncs.left();
+    syncs.leave(false);
+    syncs.finish_one(left).unwrap();
+    assert_eq!(disk.state().at_syncs, [vec![1; PAGE]]);
+    kept.write(PAGE as u64, &[2; PAGE]).unwrap();
+    assert_eq!(disk.state().at_syncs.len(), 2);
 }
 
 #[test]
