@@ -11,22 +11,48 @@ use futures_util::{
     FutureExt,
     future::{BoxFuture, poll_immediate},
 };
-use tokio::{runtime::Handle, sync::Semaphore, task::JoinSet};
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
+};
 
 /// As many as this process may use: asked once, since that may read several files.
 static PROCESSORS: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
+
+/// Pieces that wait to be planned while those before them are, where their caller asks for room.
+const READY: usize = 3;
 
 /// A load's work: pieces that are begun at once, and of which few are planned at a time.
 pub(super) struct Beside {
     /// Leave to plan.
     planning: Arc<Semaphore>,
+    /// Leave to be planned next.
+    ready: Arc<Semaphore>,
+}
+
+/// Room for one more piece of work.
+pub(super) struct Room {
+    _leave: Option<OwnedSemaphorePermit>,
 }
 
 impl Beside {
     /// Planning takes all processors but one: that is left to who writes what was planned, whom it would else have wait for its
     /// turn while it runs far ahead.
     pub(super) fn of_this_machine() -> Self {
-        Self { planning: Arc::new(Semaphore::new(PROCESSORS.saturating_sub(1).max(1))) }
+        Self::planning(PROCESSORS.saturating_sub(1).max(1))
+    }
+
+    fn planning(at_a_time: usize) -> Self {
+        let [planning, ready] = [at_a_time, at_a_time + READY].map(|pieces| Arc::new(Semaphore::new(pieces)));
+        Self { planning, ready }
+    }
+
+    /// Waits until few of the pieces that were begun in a room wait to be planned: who makes pieces faster than they are planned would
+    /// else make all, and each would have left the processor's cache by its turn.
+    pub(super) fn room(&self) -> impl Future<Output = Room> + Send + use<> {
+        let ready = Arc::clone(&self.ready);
+        async move { Room { _leave: ready.acquire_owned().await.ok() } } // it is never closed
     }
 
     /// A piece of work, begun as a task of its own where there is a runtime of tokio; else as a part of its caller. What it
@@ -36,12 +62,21 @@ impl Beside {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> BoxFuture<'static, T> {
+        self.begin_in(Room { _leave: None }, work)
+    }
+
+    /// The same, of a piece that there is room for: that is given back once it is planned.
+    pub(super) fn begin_in<T: Send + 'static>(
+        &self,
+        room: Room,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> BoxFuture<'static, T> {
         let planning = Arc::clone(&self.planning);
         let mut work = work.boxed(); // large, and a task is moved as it is made, begun and ended
         apart(async move {
             let leave = planning.acquire().await; // it is never closed
             let planned = poll_immediate(work.as_mut()).await;
-            drop(leave);
+            drop((leave, room));
             match planned {
                 Some(done) => done,
                 None => work.await,
@@ -116,16 +151,16 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn few_are_planned_at_a_time_and_all_wait_together() {
-        let one = Beside { planning: Arc::new(Semaphore::new(1)) };
+        let one = Beside::planning(1);
         assert_eq!(most_at_a_time(&one, 20).await, (1, 20));
-        let two = Beside { planning: Arc::new(Semaphore::new(2)) };
+        let two = Beside::planning(2);
         let (planned, waited) = most_at_a_time(&two, 20).await;
         assert!(planned <= 2 && waited == 20, "{planned} planned, and {waited} waited");
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn as_many_as_have_leave_are_planned_at_the_same_time() {
-        let three = Beside { planning: Arc::new(Semaphore::new(3)) };
+        let three = Beside::planning(3);
         let meet = Arc::new(Barrier::new(3)); // of threads: fewer at a time would never pass it
         let begun = (0..3).map(|_| {
             let meet = Arc::clone(&meet);
@@ -146,21 +181,52 @@ mod tests {
     #[tokio::test]
     #[should_panic(expected = "the piece's own words")]
     async fn a_panic_of_a_piece_is_its_callers() {
-        let beside = Beside { planning: Arc::new(Semaphore::new(1)) };
+        let beside = Beside::planning(1);
         beside.begin(async { panic!("the piece's own words") }).await
     }
 
     #[tokio::test]
     async fn a_piece_that_panics_gives_its_leave_back() {
-        let beside = Beside { planning: Arc::new(Semaphore::new(1)) };
+        let beside = Beside::planning(1);
         let panicked = tokio::spawn(beside.begin(async { panic!("expected of this test") })).await;
         assert!(panicked.is_err_and(|error| error.is_panic()));
         assert_eq!(beside.begin(async { 3 }).await, 3);
     }
 
     #[tokio::test]
+    async fn there_is_room_for_few_pieces_that_wait_to_be_planned_and_again_once_one_is_or_is_dropped() {
+        let beside = Beside::planning(1);
+        let leave = Arc::clone(&beside.planning).acquire_owned().await;
+        let mut begun = Vec::new();
+        while let Some(room) = beside.room().now_or_never() {
+            begun.push(beside.begin_in(room, std::future::pending::<()>()));
+        }
+        assert_eq!(begun.len(), 1 + READY);
+        drop(begun.pop());
+        tokio::task::yield_now().await; // its task ends
+        let room = beside.room().now_or_never().expect("it was dropped");
+        let last = beside.begin_in(room, async { 3 });
+        assert!(beside.room().now_or_never().is_none());
+        drop(leave);
+        assert_eq!(last.await, 3); // though those before it wait for ever, they were planned
+        let room = beside.room().now_or_never();
+        assert!(room.is_some());
+    }
+
+    #[test]
+    fn without_a_runtime_there_is_room_again_once_a_piece_is_planned() {
+        let beside = Beside::planning(1);
+        let rooms: Vec<_> = std::iter::from_fn(|| beside.room().now_or_never()).collect();
+        let mut begun: Vec<_> =
+            rooms.into_iter().map(|room| beside.begin_in(room, std::future::pending::<()>())).collect();
+        assert!(beside.room().now_or_never().is_none());
+        assert!(begun[0].as_mut().now_or_never().is_none());
+        assert!(beside.room().now_or_never().is_some());
+    }
+
+    #[tokio::test]
     async fn a_piece_that_is_dropped_while_it_waits_for_leave_takes_none() {
-        let beside = Beside { planning: Arc::new(Semaphore::new(1)) };
+        let beside = Beside::planning(1);
         let leave = Arc::clone(&beside.planning).acquire_owned().await;
         let waits = beside.begin(async { panic!("it was dropped") });
         tokio::task::yield_now().await; // it stands in the queue now

@@ -22,7 +22,12 @@ use tablemodel_store::limits;
 pub(super) use self::held::rows_each;
 use self::held::{Due, Held, Most};
 use crate::{
-    database::{Database, Registered, beside::Beside, execute::Asked, flights::BYTES_IN_FLIGHT},
+    database::{
+        Database, Registered,
+        beside::{Beside, Room},
+        execute::Asked,
+        flights::BYTES_IN_FLIGHT,
+    },
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     plan::{change::Change, copies::sources, image::Image, known::Known, short_hash::ShortHash},
@@ -290,6 +295,7 @@ impl Writing<'_> {
             while self.is_full() || keys.iter().any(|key| self.busy.contains(key)) {
                 self.land().await;
             }
+            let room = self.room().await;
             if self.is_stopped() {
                 return self.held.due.push_front(Due { changes, bytes });
             }
@@ -300,8 +306,20 @@ impl Writing<'_> {
                 let report = write_changes(&db, &registered, &changes, asked).await;
                 Landed { keys, bytes, report, changes }
             };
-            self.flights.push(self.beside.begin(flight));
+            self.flights.push(self.beside.begin_in(room, flight));
         }
+    }
+
+    /// Room for one more flight; what is in flight goes on meanwhile.
+    async fn room(&mut self) -> Room {
+        let mut room = pin!(self.beside.room());
+        while !self.flights.is_empty() {
+            match select(room.as_mut(), self.flights.next()).await {
+                Either::Left((room, _)) => return room,
+                Either::Right((landed, _)) => self.note(landed),
+            }
+        }
+        room.await
     }
 
     fn is_full(&self) -> bool {
