@@ -20,14 +20,14 @@ use tokio::{
 /// As many as this process may use: asked once, since that may read several files.
 static PROCESSORS: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
 
-/// Pieces that wait to be planned while those before them are, where their caller asks for room.
+/// Pieces that wait to be planned while those before them are, where their caller waits for room.
 const READY: usize = 3;
 
-/// A load's work: pieces that are begun at once, and of which few are planned at a time.
+/// A load's work: pieces that are begun at once, or as soon as there is room, and of which few are planned at a time.
 pub(super) struct Beside {
     /// Leave to plan.
     planning: Arc<Semaphore>,
-    /// Leave to be planned next.
+    /// Leave to be planned, now or next.
     ready: Arc<Semaphore>,
 }
 
@@ -49,7 +49,8 @@ impl Beside {
     }
 
     /// Waits until few of the pieces that were begun in a room wait to be planned: who makes pieces faster than they are planned would
-    /// else make all, and each would have left the processor's cache by its turn.
+    /// else be far ahead, and each would have left the processor's cache by its turn. One that waits for something before it is planned,
+    /// as for what a store elsewhere holds, is not counted while it does, nor afterwards.
     pub(super) fn room(&self) -> impl Future<Output = Room> + Send + use<> {
         let ready = Arc::clone(&self.ready);
         async move { Room { _leave: ready.acquire_owned().await.ok() } } // it is never closed
@@ -193,35 +194,41 @@ mod tests {
         assert_eq!(beside.begin(async { 3 }).await, 3);
     }
 
+    /// The room that there is, if there is not far too much.
+    fn rooms(beside: &Beside) -> Vec<Room> {
+        std::iter::from_fn(|| beside.room().now_or_never()).take(100).collect()
+    }
+
     #[tokio::test]
     async fn there_is_room_for_few_pieces_that_wait_to_be_planned_and_again_once_one_is_or_is_dropped() {
         let beside = Beside::planning(1);
         let leave = Arc::clone(&beside.planning).acquire_owned().await;
-        let mut begun = Vec::new();
-        while let Some(room) = beside.room().now_or_never() {
-            begun.push(beside.begin_in(room, std::future::pending::<()>()));
-        }
+        let rooms_of = rooms(&beside).into_iter();
+        let mut begun: Vec<_> = rooms_of.map(|room| beside.begin_in(room, std::future::pending::<()>())).collect();
         assert_eq!(begun.len(), 1 + READY);
         drop(begun.pop());
         tokio::task::yield_now().await; // its task ends
-        let room = beside.room().now_or_never().expect("it was dropped");
-        let last = beside.begin_in(room, async { 3 });
-        assert!(beside.room().now_or_never().is_none());
+        let mut free = rooms(&beside);
+        assert_eq!(free.len(), 1);
+        let last = free.pop().map(|room| beside.begin_in(room, async { 3 }));
         drop(leave);
-        assert_eq!(last.await, 3); // though those before it wait for ever, they were planned
-        let room = beside.room().now_or_never();
-        assert!(room.is_some());
+        assert_eq!(last.expect("begun").await, 3); // those before it wait for ever, and are planned
+        assert_eq!(rooms(&beside).len(), 1 + READY);
     }
 
     #[test]
     fn without_a_runtime_there_is_room_again_once_a_piece_is_planned() {
         let beside = Beside::planning(1);
-        let rooms: Vec<_> = std::iter::from_fn(|| beside.room().now_or_never()).collect();
-        let mut begun: Vec<_> =
-            rooms.into_iter().map(|room| beside.begin_in(room, std::future::pending::<()>())).collect();
-        assert!(beside.room().now_or_never().is_none());
-        assert!(begun[0].as_mut().now_or_never().is_none());
-        assert!(beside.room().now_or_never().is_some());
+        let rooms_of = rooms(&beside).into_iter();
+        let mut begun: Vec<_> = rooms_of.map(|room| beside.begin_in(room, std::future::pending::<()>())).collect();
+        assert_eq!(begun.len(), 1 + READY);
+        for planned in &mut begun {
+            assert!(rooms(&beside).is_empty());
+            assert!(planned.now_or_never().is_none());
+            let free = rooms(&beside);
+            assert_eq!(free.len(), 1);
+            std::mem::forget(free); // taken by another
+        }
     }
 
     #[tokio::test]

@@ -193,7 +193,7 @@ impl<'a> Bulk<'a> {
     ) -> Result<BulkReport> {
         let registered = self.db.writable(E::SCHEMA).await?;
         self.db.check_writable()?;
-        let (most, room) = match self.db.goes_together(E::SCHEMA) {
+        let (most, at_a_time) = match self.db.goes_together(E::SCHEMA) {
             true => (TOGETHER, CONCURRENT_TOGETHER),
             false => (ONE_BATCH, self.db.concurrent_batches()),
         };
@@ -206,7 +206,7 @@ impl<'a> Bulk<'a> {
             beside: Beside::of_this_machine(),
             flights: FuturesUnordered::new(),
             bytes: 0,
-            room,
+            at_a_time,
             report: BulkReport::default(),
             bulk: self,
         };
@@ -228,7 +228,7 @@ struct Writing<'a> {
     /// Bytes in flight.
     bytes: usize,
     /// Flights at a time.
-    room: usize,
+    at_a_time: usize,
     report: BulkReport,
 }
 
@@ -323,7 +323,7 @@ impl Writing<'_> {
     }
 
     fn is_full(&self) -> bool {
-        self.flights.len() >= self.room || self.bytes >= BYTES_IN_FLIGHT
+        self.flights.len() >= self.at_a_time || self.bytes >= BYTES_IN_FLIGHT
     }
 
     /// Hashes of the sources whose copies the change takes, where it writes them too: one flight at a time does.
@@ -374,7 +374,7 @@ async fn write_changes(db: &Database, registered: &Registered, changes: &[Change
                 report.written += changes.len() as u64;
                 report.batches += 1;
             }
-            Err(error) if changes.len() == 1 || (concerns_all(&error) && !is_crowded(&error, together)) => {
+            Err(error) if changes.len() == 1 || concerns_all(&error, together) => {
                 let each = changes.iter().map(|change| (change.schema().entity_type, change.key().clone()));
                 report.failed.extend(each.map(|(entity, key)| error.clone().for_entity(entity, key)));
             }
@@ -387,15 +387,11 @@ async fn write_changes(db: &Database, registered: &Registered, changes: &[Change
     report
 }
 
-/// Whether fewer entities at a time may do better: rows of others that go with them kept changing.
-fn is_crowded(error: &Error, together: bool) -> bool {
-    together && *error.kind() == ErrorKind::Unavailable
-}
-
 /// Whether each entity of the batch would meet the same error, or may have been written.
-fn concerns_all(error: &Error) -> bool {
+fn concerns_all(error: &Error, together: bool) -> bool {
     match error.kind() {
         ErrorKind::OutcomeUnknown => true,
+        ErrorKind::Unavailable if together => false, // rows of others that go with them kept changing: fewer may do better
         // Else another is busy with what that one asks for, or that one's blob is refused.
         ErrorKind::Denied | ErrorKind::Unavailable => error.operation().is_none(),
         _ => false,
