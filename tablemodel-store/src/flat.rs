@@ -115,7 +115,7 @@ impl Flat {
     /// Sets `name` to `value`; cheapest where names come in order.
     pub(crate) fn set(&mut self, name: PropertyName, value: ValueRef<'_>) {
         let slot = self.slot(value);
-        if self.entries.last().is_none_or(|last| last.name < name) {
+        if self.entries.last().is_none_or(|last| is_before(last.name.as_str(), name.as_str())) {
             return self.entries.push(Entry { name, slot });
         }
         match self.position(name.as_str()) {
@@ -198,6 +198,15 @@ impl Flat {
     fn is_too_much(&self, unused: usize) -> bool {
         const FEW: usize = 256;
         unused > FEW + (self.texts.len() + self.binaries.len()) / 2
+    }
+}
+
+/// Whether one name sorts before another: mostly the first bytes tell.
+#[inline]
+fn is_before(a: &str, b: &str) -> bool {
+    match (a.as_bytes(), b.as_bytes()) {
+        ([a, ..], [b, ..]) if a != b => a < b,
+        _ => a < b,
     }
 }
 

@@ -291,7 +291,8 @@ impl Writing<'_> {
                 // Rows that several entities share are written by one flight at a time.
                 keys.push(self.hasher.hash_one(&first.key().partition));
             }
-            keys.extend(changes.iter().flat_map(|change| self.guarded(change)));
+            let copying = changes.iter().filter(|change| !change.schema().copies.is_empty());
+            keys.extend(copying.flat_map(|change| self.guarded(change)));
             while self.is_full() || keys.iter().any(|key| self.busy.contains(key)) {
                 self.land().await;
             }

@@ -182,6 +182,8 @@ pub(super) struct Run<'a> {
     pub(super) places: Vec<BatchPlan>,
     /// The parts of an entity that is too large for one batch.
     pub(super) staging: Staging,
+    /// The next plan is asked for, whatever its batches are.
+    keeps_plan: bool,
     /// Once it met others of this program in a row.
     turn: Option<Turn<'a>>,
     /// It planned before it had the turn: what it reads now, others leave as it is.
@@ -215,6 +217,7 @@ impl<'a> Run<'a> {
             hosted: Places::new(),
             places: Vec::new(),
             staging: Staging::default(),
+            keeps_plan: false,
             turn: None,
             behind: false,
             #[cfg(feature = "blob")]

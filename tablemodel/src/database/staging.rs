@@ -73,10 +73,10 @@ impl Run<'_> {
     /// The same, with nothing written yet.
     pub(super) async fn fitted(&mut self, changes: &[Change]) -> Result<(BatchPlan, Vec<Batch>)> {
         if self.staging.generation.is_none() {
-            let plan = self.plan(changes)?;
+            let mut plan = self.plan(changes)?;
             self.read_claims(&plan).await?;
             let may_stage = matches!(changes, [change] if change.schema().has_parts());
-            match self.batched(&plan) {
+            match self.batched_alone(&mut plan) {
                 Err(error) if may_stage && matches!(error.kind(), ErrorKind::TooLarge | ErrorKind::TooMany) => {}
                 batches => return Ok((plan, batches?)),
             }

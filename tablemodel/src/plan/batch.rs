@@ -102,6 +102,8 @@ pub(crate) struct BatchPlan {
     place: (String, String),
     /// How many changes were added.
     added: usize,
+    /// Whether its rows were [given away](Self::give_away).
+    pub(crate) is_given: bool,
 }
 
 /// The rows before a change: as earlier changes of its batch leave them, else as read.

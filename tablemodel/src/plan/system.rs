@@ -296,7 +296,7 @@ pub(crate) fn stamp(
     operations: Option<Vec<u8>>,
 ) {
     let stamps = stamps(discriminator.as_ref(), sequence, operations.as_deref());
-    stamps.for_each(|(name, value)| value.into_iter().for_each(|value| properties.set(name.clone(), value)));
+    properties.extend(stamps.filter_map(|(name, value)| Some((name.clone(), value?))));
 }
 
 /// The same, as a change: what is not said stays as it is.

@@ -144,7 +144,7 @@ impl Run<'_> {
             let Some(first) = changes.first() else { continue };
             let registered = self.db.registered(first.schema())?;
             let new = Run::new(self.db, &registered, &away.partition);
-            let asked = Asked { together: self.db.is_atomic(), ..self.asked };
+            let asked = Asked { together: self.db.is_atomic(), told: true, ..self.asked };
             let mut run = Run { missing: self.missing.clone(), asked, ..new };
             let (plan, theirs) = Box::pin(run.prepare(&changes)).await.map_err(Error::alone)?;
             joined.extend(theirs);

@@ -9,7 +9,7 @@ use super::Run;
 use crate::{
     database::{calls::Haste, followers::Prepared, registry::Generation},
     error::Result,
-    plan::change::Change,
+    plan::{batch::BatchPlan, change::Change},
 };
 
 impl Run<'_> {
@@ -21,25 +21,31 @@ impl Run<'_> {
         prepared: &mut Prepared,
         attempt: u32,
     ) -> Result<std::result::Result<Vec<Receipts>, StoreError>> {
-        if !self.gives_away(prepared) {
+        if !prepared.plan.is_given {
             return Ok(self.db.commit_planned(states, &prepared.batches, attempt, self.asked.haste).await);
         }
         let Prepared { batches, own, .. } = std::mem::take(prepared);
         let committed = self.db.commit_given(states, batches, attempt).await;
         if committed.is_err() {
-            // From what was known before: the same.
-            let (plan, batches) = self.fitted(changes).await?;
+            // From what was known before: the same, to be asked what was refused.
+            self.keeps_plan = true;
+            let fitted = self.fitted(changes).await;
+            self.keeps_plan = false;
+            let (plan, batches) = fitted?;
             *prepared = Prepared { plan, batches, own, follows: Vec::new() };
         }
         Ok(committed)
     }
 
-    /// Whether the plan of a commit is asked for only if it is refused, and then comes out the same without a read.
-    fn gives_away(&self, Prepared { plan, follows, batches, own }: &Prepared) -> bool {
-        let is_asked_for = self.asked.told || self.asked.together || self.asked.haste != Haste::OfMany;
-        let is_alone = follows.is_empty() && self.guests.is_empty() && self.staging.generation.is_none();
-        let is_its_batch = matches!(&**batches, [batch] if *own == 1 && batch.operations.len() == plan.rows.len());
-        !is_asked_for && is_alone && is_its_batch && plan.is_of_its_partition()
+    /// The batches of a plan: all that is left of one that is asked for only if its commit is refused, and then comes out the same
+    /// without a read.
+    pub(in crate::database) fn batched_alone(&self, plan: &mut BatchPlan) -> Result<Vec<Batch>> {
+        let is_asked_for =
+            self.asked.told || self.asked.together || self.asked.haste != Haste::OfMany || self.keeps_plan;
+        if is_asked_for || !self.guests.is_empty() || !plan.is_of_its_partition() {
+            return self.batched(plan);
+        }
+        Ok(vec![plan.give_away(&self.registered.table, self.partition)?])
     }
 
     /// Whether a row of the partition itself was not as expected by changes that are several batches: which of the changes

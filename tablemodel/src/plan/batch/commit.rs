@@ -44,6 +44,19 @@ impl BatchPlan {
         Ok(batches)
     }
 
+    /// The one batch of a plan with [nothing beside it](Self::is_of_its_partition), which has no rows afterwards: for a plan that is asked nothing more.
+    pub(crate) fn give_away(&mut self, table: &str, partition: &str) -> Result<Batch> {
+        if self.rows.len() > limits::MAX_BATCH_OPERATIONS {
+            return Err(self.too_many());
+        }
+        self.is_given = true;
+        let operations = self.rows.take().into_iter();
+        let operations = operations.map(|row| Operation { row: row.planned.row, action: row.planned.action }).collect();
+        let batch = Batch { operations, ..Batch::new(table, partition) };
+        check_size(&batch, self.remedy(self.added))?;
+        Ok(batch)
+    }
+
     /// What the first so many changes write, and no later one alone.
     fn batch_of(&self, table: &str, partition: &str, own: usize) -> Batch {
         let rows = self.rows.iter().filter(|row| row.change < own);

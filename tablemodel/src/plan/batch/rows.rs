@@ -65,6 +65,12 @@ impl Rows {
         Self { rows: Vec::with_capacity(rows), ..Self::default() }
     }
 
+    /// All of them; none are left.
+    pub(super) fn take(&mut self) -> Vec<BatchRow> {
+        self.places.clear();
+        std::mem::take(&mut self.rows)
+    }
+
     /// The place of the row among the writes.
     pub(super) fn position(&self, row: &str) -> Option<usize> {
         self.place_of(row, hash(row))
