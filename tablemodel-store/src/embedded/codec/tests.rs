@@ -121,6 +121,12 @@ proptest! {
         let mut merged = properties.clone();
         merged.merge(&read);
         prop_assert_eq!(&merged, &read);
+        let mut one_by_one = read.clone();
+        set.iter().for_each(|(name, value)| one_by_one.set(name.as_str(), value.as_ref()));
+        for mut at_once in [read.clone(), properties.clone()] {
+            at_once.extend(set.iter().map(|(name, value)| (name.as_str(), value.as_ref())));
+            prop_assert_eq!(&at_once, &one_by_one);
+        }
         prop_assert_eq!(read.clone().into_iter().collect::<Properties>(), properties.clone());
         prop_assert_eq!((read.len(), read.is_empty()), (properties.len(), properties.is_empty()));
     }
