@@ -44,12 +44,14 @@ fn behind<'m, K: Borrow<str> + Ord, V>(
 
 impl BatchPlan {
     /// The first contribution in the order of values that the batch leaves: of those that it writes, and of those that were
-    /// read; where none were, the one that the cell says, which then stays.
+    /// read; where none were, the one that the cell says, which then stays. Not every one that is gone afterwards was `lost`: a source that
+    /// was at the rank of another for a while may leave a tombstone where it never stood.
     pub(super) fn first(
         &mut self,
         into: &aggregate::Into,
         cell: Option<Rank>,
         ranked: &Ranked<'_>,
+        lost: &[&Rank],
     ) -> Result<Option<String>> {
         let prefix = into.prefix();
         let code = |row: &str| aggregate::rank_behind(&prefix, row).map(str::to_owned);
@@ -58,7 +60,8 @@ impl BatchPlan {
         let live = live.into_iter().map(|(code, _)| code).min();
         if !ranked.read.contains_key(prefix.as_str()) {
             let is_behind = |cell: &Rank| live.as_ref().is_none_or(|live| *live > cell.code);
-            if cell.as_ref().is_some_and(|cell| is_behind(cell) && gone.iter().any(|(code, _)| *code == cell.code)) {
+            let is_gone = |cell: &Rank| lost.contains(&cell) && gone.iter().any(|(code, _)| *code == cell.code);
+            if cell.as_ref().is_some_and(|cell| is_behind(cell) && is_gone(cell)) {
                 let detail = format!("what comes next in aggregate `{}` is not known", into.property.field);
                 return Err(Error::new(ErrorKind::Unavailable, detail));
             }

@@ -135,7 +135,8 @@ impl BatchPlan {
         // Who takes the first away reads what comes next, and must learn of every rank that changes meanwhile.
         let is_ranked = rank.is_some();
         if let Some(rank) = rank {
-            let first = self.first(into, before.rank(&rank), ranked)?;
+            let lost: Vec<_> = edits.iter().filter_map(|(_, edit)| edit.lost()).collect();
+            let first = self.first(into, before.rank(&rank), ranked, &lost)?;
             total.set_first(first.and_then(|code| rank.with_code(code).value(into.property.edm)));
         }
         if total.is_impossible() && edits.iter().any(|(_, edit)| !edit.is_counted) {

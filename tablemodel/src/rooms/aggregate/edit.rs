@@ -35,6 +35,14 @@ impl Edit {
         })
     }
 
+    /// Of the least or greatest: the rank that a source leaves.
+    pub(crate) fn lost(&self) -> Option<&Rank> {
+        match &self.loss {
+            Some(Term::Rank(rank)) => Some(rank),
+            _ => None,
+        }
+    }
+
     /// What must be read to know what comes first afterwards, by the cell: where the first may go, the contributions behind
     /// it. Asked again once the cell is known.
     pub(crate) fn range(&self, known: &Known) -> Result<Option<String>> {

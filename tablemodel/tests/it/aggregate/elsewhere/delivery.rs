@@ -65,13 +65,17 @@ async fn take(db: &TestDatabase, row: &str) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
+    /// Beside another source, whose values may be the same.
     #[test]
     fn deliveries_in_any_order_and_number_end_in_the_same_aggregates(
-        steps in steps(), order in prop::collection::vec(0..6_usize, 0..12),
+        steps in steps(), order in prop::collection::vec(0..6_usize, 0..12), beside in prop::option::of(-3..4_i8),
     ) {
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
             let mut db = database(Consistency::Azure).await;
             db.insert(&shop(1)).await.unwrap();
+            if let Some(value) = beside {
+                db.insert(&beside_it(value)).await.unwrap();
+            }
             for step in &steps {
                 db = undelivered(db, step).await;
             }
@@ -90,6 +94,24 @@ proptest! {
             assert_exact(&db, &format!("{steps:?}")).await;
         });
     }
+}
+
+fn beside_it(value: i8) -> Order {
+    Order { amount: value.into(), weight: Some(value.into()), ..order("B", 2) }
+}
+
+/// It was there between what it is known as and what it is, and nothing of that was delivered.
+#[tokio::test]
+async fn a_value_that_a_source_had_for_a_while_is_still_anothers() {
+    let mut db = database(Consistency::Azure).await;
+    db.insert(&shop(1)).await.unwrap();
+    db.insert(&beside_it(0)).await.unwrap();
+    db.insert(&Order { amount: 1, weight: Some(-1.0), ..order("A", 1) }).await.unwrap();
+    for value in [0, 2] {
+        db = undelivered(db, &Step::Put { shop: 1, amount: value, weight: Some(-value), paid: true }).await;
+    }
+    settle(&db).await;
+    assert_exact(&db, "passed by").await;
 }
 
 #[tokio::test]
