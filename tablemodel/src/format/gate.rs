@@ -15,6 +15,10 @@ pub(crate) const IS_ON: bool = cfg!(not(feature = "ungated"));
 /// Differences that a message shows.
 const SHOWN: usize = 12;
 
+/// Lines of a lock of which it is noted whether the program has them. Beyond these each is looked for among all, which takes the
+/// square of their number: minutes, where they are thousands.
+const NOTED: usize = 8 * 1024;
+
 /// Room for a message: a few lines more than are shown, each a little over the longest key.
 const MESSAGE: usize = 32 * 1024;
 
@@ -157,18 +161,22 @@ const fn is_same(facts: &[u8], locked: &[&str], passed: Passed<'_>) -> bool {
     found == expected
 }
 
-/// By halves: the lines are sorted.
 const fn is_among(line: &[u8], sorted: &[&str]) -> bool {
+    place_among(line, sorted).is_some()
+}
+
+/// By halves: the lines are sorted.
+const fn place_among(line: &[u8], sorted: &[&str]) -> Option<usize> {
     let (mut from, mut to) = (0, sorted.len());
     while from < to {
         let middle = usize::midpoint(from, to);
         match order(line, at(sorted, middle).as_bytes()) {
-            Ordering::Equal => return true,
+            Ordering::Equal => return Some(middle),
             Ordering::Less => to = middle,
             Ordering::Greater => from = middle + 1,
         }
     }
-    false
+    None
 }
 
 #[expect(clippy::indexing_slicing, reason = "below the length")]
@@ -240,17 +248,15 @@ struct Compared<'a> {
     passed: Passed<'a>,
 }
 
+#[expect(clippy::indexing_slicing, reason = "below the length")]
 impl Compared<'_> {
     /// Shows the lines that only the lock has.
     const fn gone(&self, mut shown: usize, message: &mut Lines<'_>) -> usize {
+        let there = self.there();
         let mut i = 0;
         while i < self.locked.len() {
             let line = at(self.locked, i).as_bytes();
-            let (mut rest, mut is_there) = (self.facts, is_remark(line, self.passed));
-            while let Some((own, tail)) = first_line(rest) {
-                is_there |= matches!(order(own, line), Ordering::Equal);
-                rest = tail;
-            }
+            let is_there = is_remark(line, self.passed) || if i < NOTED { there[i] } else { self.has(line) };
             if !is_there && !self.passed.is_renamed(line, Side::Locked(self.locked), Side::Facts(self.facts)) {
                 show("  - ", line, shown, message);
                 shown += 1;
@@ -258,6 +264,31 @@ impl Compared<'_> {
             i += 1;
         }
         shown
+    }
+
+    /// Of the lock's first lines, which the program has: each is found by one look at all of the program's.
+    const fn there(&self) -> [bool; NOTED] {
+        let (mut there, mut rest) = ([false; NOTED], self.facts);
+        while let Some((line, tail)) = first_line(rest) {
+            if let Some(place) = place_among(line, self.locked)
+                && place < NOTED
+            {
+                there[place] = true;
+            }
+            rest = tail;
+        }
+        there
+    }
+
+    const fn has(&self, line: &[u8]) -> bool {
+        let mut rest = self.facts;
+        while let Some((own, tail)) = first_line(rest) {
+            if matches!(order(own, line), Ordering::Equal) {
+                return true;
+            }
+            rest = tail;
+        }
+        false
     }
 
     /// Shows the lines that only the program has.
@@ -296,66 +327,4 @@ const fn fail(room: &[u8], length: usize) -> ! {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NONE: Passed<'static> = Passed { is_frozen: false, copies: false, declared: &[] };
-    const TIES: Passed<'static> = Passed { is_frozen: true, copies: true, declared: &[] };
-
-    fn lines(texts: &[&str]) -> Vec<u8> {
-        texts.iter().flat_map(|text| [text.as_bytes(), b"\n"].concat()).collect()
-    }
-
-    #[test]
-    fn lines_are_the_same_in_any_order_and_whatever_is_reserved() {
-        let locked = ["a", "b", "reserved X", "table T"];
-        assert!(is_same(&lines(&["table T", "a", "b"]), &locked, NONE));
-        assert!(is_same(&lines(&["b", "reserved Y", "table T", "a"]), &locked, NONE));
-        for other in [&["a", "b"][..], &["a", "b", "c", "table T"], &["a", "b", "table U"], &[]] {
-            assert!(!is_same(&lines(other), &locked, NONE), "{other:?}");
-        }
-    }
-
-    /// The same number stands in the tests of the derive.
-    #[test]
-    fn the_sum_is_that_of_the_derive_in_whatever_order_and_whatever_is_reserved() {
-        let expected = 0xD7BA_B258_9455_221C;
-        assert_eq!(sum(&lines(&["table Company", "adopt", "property Age Edm.Int32 default as u8"])), expected);
-        assert_eq!(
-            sum(&lines(&["adopt", "reserved X", "property Age Edm.Int32 default as u8", "table Company"])),
-            expected
-        );
-        assert_eq!(sum(b""), 0);
-    }
-
-    #[test]
-    fn a_frozen_struct_says_nothing_of_other_entities() {
-        let locked = ["a", "aggregate A.B keeps count", "copy c optional"];
-        assert!(is_same(&lines(&["a"]), &locked, TIES));
-        assert!(!is_same(&lines(&["a"]), &locked, NONE));
-        assert!(!is_same(&lines(&["b"]), &locked, TIES));
-    }
-
-    #[test]
-    fn a_line_ends_at_the_first_line_feed_wherever_it_is() {
-        for length in 0..40 {
-            for next in ["", "\n", "\x0b\x09\n", "b\nc\n"] {
-                let text = format!("{}\n{next}", "é\x0b".repeat(length));
-                let (line, rest) = first_line(text.as_bytes()).unwrap();
-                assert_eq!((line, rest), ("é\x0b".repeat(length).as_bytes(), next.as_bytes()));
-            }
-            assert_eq!(first_line("a".repeat(length).as_bytes()), None);
-        }
-    }
-
-    #[test]
-    fn what_is_gone_and_what_is_new_is_shown() {
-        let mut room = [0; 100];
-        let mut message = Lines::new(&mut room);
-        let lines = Compared { facts: &lines(&["b", "c"]), locked: &["a", "b"], passed: NONE };
-        let shown = lines.gone(0, &mut message);
-        assert_eq!(lines.come(shown, &mut message), 2);
-        let length = message.length();
-        assert_eq!(&room[..length], b"  - a\n  + c\n");
-    }
-}
+mod tests;
