@@ -118,7 +118,7 @@ impl Change {
 }
 
 /// Whether the entry is a key in a row of several entities.
-fn is_list(schema: &EntitySchema, entry: &Entry) -> bool {
+pub(crate) fn is_list(schema: &EntitySchema, entry: &Entry) -> bool {
     schema.index_at(entry.index).is_some_and(|index| index.cover == Cover::List)
 }
 

@@ -9,10 +9,11 @@ use crate::{
     database::{Database, bulk::rows_each},
     error::{ErrorKind, Result},
     plan::{
+        change::is_list,
         entries::{Entry, entries},
         group::Group,
         image::Image,
-        shadow,
+        shadow, version,
     },
     schema::{EntitySchema, Versioned, is_move},
 };
@@ -29,7 +30,8 @@ pub struct DryRun {
     pub entities: u64,
     /// Entities that were read: all, or the sample.
     pub read: u64,
-    /// Rows of the new indexes, of all entities; reckoned, where a sample was read. A rewrite alone makes none.
+    /// Derived rows to write, of all entities: those of what is built, and all that an entity has which is rewritten, since each says as
+    /// of which version it is. Reckoned, where a sample was read. Lists that stay as they are do not count.
     pub rows: u64,
     /// Requests, reckoned.
     pub requests: u64,
@@ -144,11 +146,13 @@ impl Dry<'_> {
         if self.is_step(schema, |step| is_move(&step.index)) {
             self.shadows(schema, &image);
         }
+        let is_older = version::of_head(schema, &group.head) != Some(schema.version);
+        let is_rewritten = is_older && self.is_step(schema, |step| step.rewrite().is_some());
         for entry in wanted {
             let is_told = schema.index_at(entry.index).is_some() || schema.aggregate(entry.index).is_some();
             let Some(index) = schema.derived(entry.index).filter(|_| is_told) else { continue };
             let is_built = self.is_step(schema, |step| step.index == index.name);
-            if is_built {
+            if is_built || (is_rewritten && !is_list(schema, &entry)) {
                 self.report.rows += 1;
                 // In another partition: read, written; the entity's outbox row put and taken away.
                 self.report.requests += if entry.away.is_some() && !self.db.is_atomic() { 3 } else { 0 };

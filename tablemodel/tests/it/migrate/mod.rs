@@ -29,6 +29,7 @@ mod renewed;
 mod replaced;
 mod resharded;
 mod rewrites;
+mod sized;
 mod stalled;
 mod succeeded;
 mod tables;
