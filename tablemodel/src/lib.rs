@@ -106,8 +106,8 @@ pub use crate::{
 pub use crate::{
     cursor::{Cursor, PathPage},
     database::{
-        Bulk, BulkReport, Checkpoint, Consistency, Database, DatabaseBuilder, Poisoned, Relay, RelayReport, Repair,
-        Repaired, Transferred, Verified, Verify, Violation, ViolationKind, WriteBatch,
+        Bulk, BulkReport, BulkWritten, Checkpoint, Consistency, Database, DatabaseBuilder, Poisoned, Relay,
+        RelayReport, Repair, Repaired, Transferred, Verified, Verify, Violation, ViolationKind, WriteBatch,
     },
     entity::{CopyKeyOf, CopyOf, FieldError, ModelRow, Projection, PropertyGroup, TableEntity, TableModel},
     environment::{Environment, Random, SystemRandom, TokioSleep},

@@ -3,6 +3,7 @@
 //! Not atomic as a whole, and says so: each batch is all or nothing, and what failed is reported entity by entity.
 
 mod held;
+mod report;
 
 use std::{
     collections::HashSet,
@@ -21,6 +22,7 @@ use tablemodel_store::limits;
 
 pub(super) use self::held::rows_each;
 use self::held::{Due, Held, Most};
+pub use self::report::{BulkReport, BulkWritten};
 use crate::{
     database::{
         Database, Registered,
@@ -54,35 +56,6 @@ pub struct Bulk<'a> {
 impl std::fmt::Debug for Bulk<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Bulk").field("stop_on_error", &self.stop_on_error).finish_non_exhaustive()
-    }
-}
-
-/// What a bulk write did.
-#[derive(Debug, Default)]
-#[must_use = "entities that could not be written are reported here"]
-pub struct BulkReport {
-    /// Entities written.
-    pub written: u64,
-    /// Commits: of one batch each, or of several where entities that share rows are committed together.
-    pub batches: u64,
-    /// What could not be written, or may not have been (`OutcomeUnknown`), each error with the entity's key, where the entity can be put together.
-    /// All others were, unless it was to [stop](Bulk::stop_on_error).
-    pub failed: Vec<Error>,
-    /// Entities that were taken, and not written since it stopped at an error.
-    pub skipped: u64,
-}
-
-impl BulkReport {
-    /// The report, or its first error.
-    ///
-    /// # Errors
-    ///
-    /// The first of [`BulkReport::failed`]. What is counted as written stays written.
-    pub fn into_result(self) -> Result<Self> {
-        match self.failed.first() {
-            Some(error) => Err(error.clone()),
-            None => Ok(self),
-        }
     }
 }
 

@@ -57,7 +57,7 @@ pub use self::blobs::{Blobs, Collected};
 pub(crate) use self::registry::Registered;
 pub use self::{
     batch::WriteBatch,
-    bulk::{Bulk, BulkReport},
+    bulk::{Bulk, BulkReport, BulkWritten},
     migrate::{
         Applied, AppliedPlan, Apply, Contracted, DroppedIndex, DryRun, Failure, MigrationPlan, MigrationStatus,
         Migrations, Program, Progress, Rewrite, Step, Unfinished, Unread,
