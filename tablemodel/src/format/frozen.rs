@@ -14,6 +14,30 @@ use crate::{
 
 /// The text of an enum that is no longer in the program, as it is stored. `ORDERED`: the enum's texts ascended in the
 /// order of its variants.
+///
+/// In an upgrade that `cargo tablemodel diff` wrote in full, [`carry`] makes it the enum that the new struct has, where that has a
+/// variant with this text. Else the upgrade says what it becomes:
+///
+/// ```
+/// use tablemodel::{Property, UpgradeError, ValueRef, format::Word};
+///
+/// #[derive(Debug, PartialEq, Property)]
+/// enum Grade {
+///     Junior,
+///     Senior,
+/// }
+///
+/// fn grade(old: &Word) -> Result<Grade, UpgradeError> {
+///     match old.0.as_str() {
+///         "Apprentice" => Ok(Grade::Junior), // of two variants one
+///         text => Grade::from_value(Some(ValueRef::String(text))).map_err(|error| UpgradeError::new(error.to_string())),
+///     }
+/// }
+///
+/// assert_eq!(grade(&Word("Apprentice".into())).unwrap(), Grade::Junior);
+/// assert_eq!(grade(&Word("Senior".into())).unwrap(), Grade::Senior);
+/// assert!(grade(&Word("Master".into())).is_err());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Word<const ORDERED: bool = true>(pub String);
 
