@@ -107,7 +107,7 @@ async fn ours(path: &Path, holders: u32) -> Result<Database> {
     db.ensure_tables().await?;
     drop(db.insert(&director(0)).await?);
     let all = futures_util::stream::iter((0..holders).map(department));
-    drop(db.bulk().insert_all(all).await?.into_result()?);
+    db.bulk().insert_all(all).await?.into_result()?;
     Ok(db)
 }
 

@@ -87,6 +87,6 @@ pub(crate) async fn measure(directory: &Path, quick: bool, wants: impl Fn(&str) 
 async fn ours(path: &Path, entities: u32) -> Result<Database> {
     let db = Database::builder().cache_bytes(CACHE_BYTES).open::<People>(path).await?;
     db.ensure_tables().await?;
-    drop(db.bulk().insert_all(futures_util::stream::iter((0..entities).map(person))).await?.into_result()?);
+    db.bulk().insert_all(futures_util::stream::iter((0..entities).map(person))).await?.into_result()?;
     Ok(db)
 }

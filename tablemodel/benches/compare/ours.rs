@@ -35,7 +35,7 @@ impl Side for Ours {
 
     async fn bulk(&self, employees: Vec<Employee>) -> Result<()> {
         let report = self.0.bulk().insert_all(futures_util::stream::iter(employees)).await?;
-        drop(report.into_result()?);
+        report.into_result()?;
         Ok(())
     }
 

@@ -72,7 +72,7 @@ async fn filled(path: &Path, employees: u32) -> Result<Database> {
         first_name: format!("First {id}"),
         last_name: format!("Last {}", id % 1_000),
     };
-    drop(db.bulk().insert_all(futures_util::stream::iter((0..employees).map(employee))).await?.into_result()?);
+    db.bulk().insert_all(futures_util::stream::iter((0..employees).map(employee))).await?.into_result()?;
     drop(db);
     let db = Database::builder().with_embedded::<Staff>(store).await?;
     db.ensure_tables().await?;

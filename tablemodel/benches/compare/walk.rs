@@ -59,7 +59,7 @@ async fn loaded(path: &Path, employees: u32) -> Result<Database> {
     db.ensure_tables().await?;
     let employees =
         (0..employees).map(|id| Employee { office: format!("Office {}", id % OFFICES), ..Employee::number(id) });
-    drop(db.bulk().insert_all(futures_util::stream::iter(employees)).await?.into_result()?);
+    db.bulk().insert_all(futures_util::stream::iter(employees)).await?.into_result()?;
     Ok(db)
 }
 

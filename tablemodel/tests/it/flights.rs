@@ -62,7 +62,7 @@ fn email(id: u32) -> String {
 async fn filled(mode: Consistency) -> TestDatabase {
     let db = store_of::<Users>(mode).await;
     let users = (0..USERS).map(|id| User { id, email: email(id) });
-    drop(db.bulk().insert_iter(users).await.unwrap().into_result().unwrap());
+    db.bulk().insert_iter(users).await.unwrap().into_result().unwrap();
     db.clock().advance(Duration::from_secs(130));
     db
 }
@@ -182,7 +182,7 @@ async fn a_long_walk_stops_where_it_was_told_to_as_well() {
     const MANY: u32 = 2_600;
     let db = store_of::<Users>(Consistency::Atomic).await;
     let users = (0..MANY).map(|id| User { id, email: email(id) });
-    drop(db.bulk().insert_iter(users).await.unwrap().into_result().unwrap());
+    db.bulk().insert_iter(users).await.unwrap().into_result().unwrap();
     let whole = db.verify().await.unwrap();
     assert!(whole.is_clean() && whole.rows >= 2 * u64::from(MANY), "{whole:?}");
     for limit in [999, 1_000, 1_001, 1_999, 2_000, 2_001, 2_599, 3_100, whole.rows - 1, whole.rows, whole.rows + 1] {

@@ -31,13 +31,13 @@ async fn crowded(mode: Consistency) -> TestDatabase {
     // Every seventh copies another: between those that follow stand some that do not.
     let of = |number: u32| if number.is_multiple_of(7) { 2 } else { 1 };
     let desks = (1..=DESKS).map(|place| desk(place, of(place)));
-    drop(db.bulk().insert_all(stream::iter(desks)).await.unwrap().into_result().unwrap());
+    db.bulk().insert_all(stream::iter(desks)).await.unwrap().into_result().unwrap();
     let badges = (1..=30).map(|number| badge(number, of(number)));
-    drop(db.bulk().insert_all(stream::iter(badges)).await.unwrap().into_result().unwrap());
+    db.bulk().insert_all(stream::iter(badges)).await.unwrap().into_result().unwrap();
     let notes = (1..=30).map(|number| note(number, of(number)));
-    drop(db.bulk().insert_all(stream::iter(notes)).await.unwrap().into_result().unwrap());
+    db.bulk().insert_all(stream::iter(notes)).await.unwrap().into_result().unwrap();
     let departments = (1..=60).map(|number| department("A", number, of(number.into())));
-    drop(db.bulk().insert_all(stream::iter(departments)).await.unwrap().into_result().unwrap());
+    db.bulk().insert_all(stream::iter(departments)).await.unwrap().into_result().unwrap();
     settle(&db).await;
     assert_exact(&db, "before").await;
     db
@@ -211,7 +211,7 @@ async fn a_thousand_holders_of_one_partition_follow_in_batches_of_their_own_size
             let (tenant, code) = ("A".to_owned(), "7".to_owned());
             shop::Order { tenant, number, day: (number % 100) as u16, code, product: None }
         };
-        drop(db.bulk().insert_iter((0..ORDERS).map(order)).await.unwrap().into_result().unwrap());
+        db.bulk().insert_iter((0..ORDERS).map(order)).await.unwrap().into_result().unwrap();
         settle(&db).await;
         let sizes = Around::over(db.store(), Sizes::default());
         let builder = Database::builder().consistency(mode).clock(Arc::new(db.clock().clone()));

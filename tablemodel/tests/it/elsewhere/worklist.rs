@@ -36,7 +36,7 @@ async fn worked() -> TestDatabase {
     let db = TestDatabase::new::<Orders>().await.unwrap();
     for was_open in [true, false] {
         let orders = (1..=LAST).map(|id| order(id, was_open || is_open(id)));
-        drop(db.bulk().upsert_iter(orders).await.unwrap().into_result().unwrap());
+        db.bulk().upsert_iter(orders).await.unwrap().into_result().unwrap();
     }
     for table in ["Open", "Spread"] {
         let rows = rows_in(&*db.store(), table).await;

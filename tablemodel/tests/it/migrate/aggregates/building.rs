@@ -188,8 +188,8 @@ async fn a_partition_is_read_once_for_all_its_cells() {
         let store = crate::migrate::store_of::<plain::Hall>(mode).await;
         let seats = (0..SEATS).map(|number| plain::Seat { hall: "A".into(), number });
         let guests = (0..SEATS).map(|id| plain::Guest { hall: "A".into(), id, seat: id });
-        drop(store.bulk().insert_iter(seats).await.expect("written").into_result().expect("all of them"));
-        drop(store.bulk().insert_iter(guests).await.expect("written").into_result().expect("all of them"));
+        store.bulk().insert_iter(seats).await.expect("written").into_result().expect("all of them");
+        store.bulk().insert_iter(guests).await.expect("written").into_result().expect("all of them");
         store.clock().advance(Duration::from_secs(130));
         let db = next::<counted::Hall>(&store).await;
         store.forget_calls();
