@@ -31,7 +31,8 @@ impl<T: TableEntity> Refresh for Stored<T> {
 
 /// Changes of one partition, committed together or not at all. Made by [`Database::batch`].
 ///
-/// Mistakes (another partition, a value that cannot be stored) are kept and reported by [`WriteBatch::commit`].
+/// Mistakes (another partition, a value that cannot be stored) are kept and reported by [`WriteBatch::commit`]. One that is dropped without
+/// it writes nothing, and nothing tells of that once a change was added.
 #[must_use = "a batch does nothing until it is committed"]
 pub struct WriteBatch<'a> {
     db: Database,

@@ -32,6 +32,7 @@ use crate::{
 
 /// What a walk found.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use = "what is wrong is reported here"]
 pub struct Verified {
     /// Rows read.
     pub rows: u64,

@@ -32,6 +32,7 @@ const AGAIN: usize = 3;
 
 /// What a repair did.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use = "what could not be put right is reported here"]
 pub struct Repaired {
     /// What the walk found.
     pub found: Verified,

@@ -210,7 +210,7 @@ async fn a_repair_beside_sources_that_move_counts_none_twice() {
     settle(&other).await;
     keep_moving(raced.clone(), other.clone(), 1_000);
     assert!(db.verify().await.unwrap().is_clean(), "no two walks saw the same");
-    db.repair().await.unwrap();
+    drop(db.repair().await.unwrap());
     raced.after_page.lock().unwrap().take();
     settle(&other).await;
     assert_exact(&other, "repaired").await;

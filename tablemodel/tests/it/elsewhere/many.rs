@@ -117,7 +117,7 @@ async fn rows_that_an_entity_of_many_does_not_want_are_found() {
         (ViolationKind::Dangling, "word_zz"),
     ];
     assert_eq!(told, expected);
-    db.repair().await.unwrap();
+    drop(db.repair().await.unwrap());
     assert!(db.verify().await.unwrap().is_clean());
 }
 

@@ -56,7 +56,7 @@ async fn a_row_that_its_entity_comes_to_want_while_it_is_mended_stays() {
         let meddling = Around::over(db.store(), meddling);
         let builder = Database::builder().consistency(Consistency::Atomic).clock(Arc::new(db.clock().clone()));
         let mending = builder.with_store::<Model>(meddling.clone()).await.unwrap();
-        mending.repair().await.unwrap();
+        drop(mending.repair().await.unwrap());
         if meddling.left.load(Ordering::Relaxed) > 0 {
             break; // no read left to come before
         }

@@ -266,7 +266,7 @@ async fn what_is_discarded_is_left_to_repair() {
     let delete = Batch::new("Cities", &foreign.partition).with(&foreign.row, Action::Delete(Condition::Exists));
     db.store().commit(&[delete]).await.unwrap();
     assert!(!db.verify().await.unwrap().is_clean());
-    db.repair().await.unwrap();
+    drop(db.repair().await.unwrap());
     assert_exact(&db, &workers(&db).await, "repaired").await;
     assert_eq!(leftovers(&db).await, []);
 }

@@ -104,7 +104,7 @@ async fn a_repair_that_takes_a_lost_source_off_a_total_takes_an_index_of_the_tar
     store.store().commit(&[lost]).await.expect("lost");
     store.clock().advance(Duration::from_secs(3_600));
     let old = program::<before::Club>(&store).await;
-    old.repair().await.expect("repaired");
+    drop(old.repair().await.expect("repaired"));
     let found = before::Team::find().club("c0").one(&old).await.expect("read").expect("there");
     assert_eq!(found.visits, 0, "it is counted no more");
     let error = by_motto(&program::<after::Club>(&store).await).await.expect_err("its row says what was");

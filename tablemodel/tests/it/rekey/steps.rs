@@ -236,7 +236,7 @@ async fn a_move_that_cannot_be_read_is_told_and_what_its_entity_has_is_kept() {
         let claims = |rows: Rows| rows.into_iter().filter(|((table, ..), _)| table == "Emails").collect::<Rows>();
         assert_eq!(claims(all_rows(&db).await), claims(rows.clone()), "{name}");
         put(whole.clone()).await;
-        db.repair().await.unwrap();
+        drop(db.repair().await.unwrap());
         settle(&db).await;
         assert_eq!(members(&db).await, [member("B", 1)], "{name}");
         assert_exact(&db, name).await;

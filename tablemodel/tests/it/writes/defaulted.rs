@@ -266,7 +266,7 @@ async fn verify_tells_what_lacks_in_an_index_over_a_default_and_repair_adds_it()
         add(&db, 1..=2).await;
         let verified = db.verify().await.expect("verify runs");
         assert!(!verified.is_clean(), "another program wrote beside the indexes");
-        db.repair().await.expect("repaired");
+        drop(db.repair().await.expect("repaired"));
         assert_clean(&db).await;
         assert_eq!(found(&db).await, [2, 2, 0, 2, 2, 2]);
     }

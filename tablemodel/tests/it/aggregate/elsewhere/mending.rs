@@ -92,9 +92,9 @@ async fn a_contribution_that_cannot_be_read_is_never_counted_on() {
     db.save(&mut changed).await.unwrap(); // the order is written; its delivery waits
     db.clock().advance(std::time::Duration::from_secs(60));
     assert_eq!(db.relay().run_once().await.unwrap().failed, 1);
-    db.repair().await.unwrap();
+    drop(db.repair().await.unwrap());
     settle(&db).await;
-    db.repair().await.unwrap();
+    drop(db.repair().await.unwrap());
     settle(&db).await;
     assert_exact(&db, "mended").await;
 

@@ -98,7 +98,7 @@ async fn a_release_before_repairs_nothing_that_only_a_later_one_keeps() {
         let old = db.reopen::<<Before as Release>::Model>().await.unwrap();
         db.clock().advance(Duration::from_secs(3_600));
         let before = old.verify().await.unwrap();
-        old.repair().await.unwrap();
+        drop(old.repair().await.unwrap());
         let is_undelivered = |violation: &&Violation| violation.kind == ViolationKind::Undelivered;
         undelivered += before.violations.iter().filter(is_undelivered).count();
         assert!(before.violations.iter().all(|violation| is_undelivered(&violation)), "{:#?}", before.violations);
@@ -197,7 +197,7 @@ async fn a_program_that_ran_before_there_were_sources_repairs_no_total_of_theirs
     new.ensure_tables().await.unwrap();
     new.insert(&person()).await.unwrap();
     old.clock().advance(Duration::from_secs(61));
-    old.repair().await.unwrap();
+    drop(old.repair().await.unwrap());
     let team = Team::find().club("A").one(&new).await.unwrap().expect("there");
     assert_eq!((team.members, team.points), (1, 1));
     let stage = stage(&new);
