@@ -304,12 +304,14 @@ impl fmt::Display for Error {
             write!(f, "{entity}: ")?;
         }
         f.write_str(&self.0.detail)?;
-        if let Some(key) = &self.0.key {
-            write!(f, " at {key}")?;
-        }
-        match self.0.operation {
-            Some(operation) => write!(f, " (operation {operation} of the batch)"),
-            None => Ok(()),
+        // Apart from the words, which may end with what to write.
+        match (&self.0.key, self.0.operation) {
+            (Some(RowKey { partition, row }), None) => write!(f, " (at `{partition}`, `{row}`)"),
+            (Some(RowKey { partition, row }), Some(operation)) => {
+                write!(f, " (at `{partition}`, `{row}`; operation {operation} of the batch)")
+            }
+            (None, Some(operation)) => write!(f, " (operation {operation} of the batch)"),
+            (None, None) => Ok(()),
         }
     }
 }

@@ -135,7 +135,7 @@ async fn a_row_of_another_type_at_a_lists_key_is_refused_and_stays() {
     db.store().commit(&[Batch::new("Company", "A").with("n_Jones", foreign)]).await.unwrap();
     let error = db.insert(&worker(1)).await.unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::AlreadyExists);
-    assert_eq!(error.to_string(), "Worker: a row of another type has the key of list `by_name` at (A, n_Jones)");
+    assert_eq!(error.to_string(), "Worker: a row of another type has the key of list `by_name` (at `A`, `n_Jones`)");
     assert_eq!(super::workers(&db).await, []);
     assert_eq!(Worker::by_name().department("A").name("Jones").keys(&db).await.unwrap(), []);
 }
@@ -173,7 +173,7 @@ async fn verification_finds_a_list_that_is_not_as_it_should_be() {
     for (text, told) in [
         (r#"["w_x_000002"]"#, "the list lacks 1 keys, and has 1 that do not belong there"),
         (r#"["w_x_000001","w_x_000002"]"#, "the list lacks 0 keys, and has 1 that do not belong there"),
-        ("x", "a row of a list cannot be read at (A, n_Jones)"),
+        ("x", "a row of a list cannot be read (at `A`, `n_Jones`)"),
     ] {
         let mut properties = row.properties.clone();
         properties.insert("_keys", text);
