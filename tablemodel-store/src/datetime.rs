@@ -32,7 +32,7 @@ const NANOS_PER_TICK: i64 = 100;
 /// ```
 ///
 /// There is no `+` and no `-`: where the result is no time that a store takes, these would panic, as those of `SystemTime` do, or give another time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DateTime(i64);
 
 impl DateTime {
@@ -115,6 +115,13 @@ impl fmt::Display for DateTime {
             Some(text) => f.write_str(&text),
             None => write!(f, "ticks {}", self.0),
         }
+    }
+}
+
+/// As [`Display`](fmt::Display): what a failed assertion shows is read by people.
+impl fmt::Debug for DateTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -210,6 +217,13 @@ mod tests {
         assert_eq!(DateTime::try_from(within), Ok(DateTime::from_ticks(UNIX_EPOCH_TICKS - 1)), "towards the past");
         let beyond = SystemTime::try_from(DateTime::MAX).unwrap() + Duration::from_secs(1);
         assert!(DateTime::try_from(beyond).is_err());
+    }
+
+    #[test]
+    fn debugged_it_is_as_it_is_displayed_and_outside_the_calendar_its_ticks() {
+        let at: DateTime = "2014-07-31T18:00:00.5Z".parse().unwrap();
+        assert_eq!(format!("{at:?} {:?}", Some(at)), "2014-07-31T18:00:00.5Z Some(2014-07-31T18:00:00.5Z)");
+        assert_eq!(format!("{:?}", DateTime::from_ticks(i64::MAX)), format!("ticks {}", i64::MAX));
     }
 
     #[cfg(feature = "serde")]
