@@ -75,8 +75,10 @@ pub fn default_value<T: Property>(default: impl FnOnce() -> T) -> Result<Option<
     note = "properties are: bool, i8..i128, u8..u128, f32, f64, char, String, Vec<u8>, [u8; N], Uuid, DateTime, \
             SystemTime, Option of these, and by feature the types of bytes, chrono, time, ulid and rust_decimal",
     note = "for `usize` and `isize` use `u64` and `i64`: their width would depend on the machine",
-    note = "write `#[derive(Property)]` on a newtype or an enum, or `#[table(json)]` on the field to keep it as JSON; a \
-            `Blob` is kept under `#[table(blob)]`"
+    note = "a struct with named fields and `#[derive(Property)]`, or an array, is several properties: write \
+            `#[table(flatten)]` on the field",
+    note = "write `#[derive(Property)]` on a newtype or an enum, or `#[table(json)]` on the field to keep any other type as \
+            JSON; a `Blob` is kept under `#[table(blob)]`"
 )]
 pub trait Property: Sized + Send + Sync + 'static {
     /// The type of the stored value.
