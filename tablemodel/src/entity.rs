@@ -143,6 +143,12 @@ impl<T> CopyKeyOf<T> for T {}
 impl<T> CopyKeyOf<T> for Option<T> {}
 
 /// The entities of an application: implemented by `#[derive(TableModel)]` on an enum with one variant per entity.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a model",
+    label = "not a model",
+    note = "a database is opened with a model: list each entity as a variant of an enum with `#[derive(TableModel)]`, and \
+            name that enum here"
+)]
 pub trait TableModel: Sized + Send + Sync + 'static {
     /// Their stored formats.
     const ENTITIES: &'static [&'static EntitySchema];
