@@ -53,8 +53,7 @@ impl Input {
         let words = attribute_words(&input.attrs, errors);
         let mut generics = input.generics;
         if !generics.params.is_empty() || generics.where_clause.is_some() {
-            let span = generics.params.first().map_or(input.ident.span(), |first| parameter_name(first).span());
-            errors.at(span, "generic types cannot be stored: the stored format is one constant per type");
+            refuse_generics(&input.ident, &generics, errors);
             generics
                 .make_where_clause()
                 .predicates
@@ -93,6 +92,22 @@ fn written_out(tokens: TokenStream, own: &Ident) -> TokenStream {
         other => other,
     });
     trees.collect()
+}
+
+/// What is stored outlives what it was made from; and each type has one format.
+fn refuse_generics(own: &Ident, generics: &Generics, errors: &mut Errors) {
+    let (lifetimes, others): (Vec<_>, Vec<_>) =
+        generics.params.iter().partition(|parameter| matches!(parameter, GenericParam::Lifetime(_)));
+    if let Some(first) = lifetimes.first() {
+        let name = parameter_name(first);
+        let message =
+            format!("`'{name}`: what is stored owns its data: write `String` for `&str`, and `Vec<u8>` for `&[u8]`");
+        errors.at(name.span(), message);
+    }
+    if lifetimes.is_empty() || !others.is_empty() {
+        let span = others.first().map_or(own.span(), |first| parameter_name(first).span());
+        errors.at(span, "generic types cannot be stored: the stored format is one constant per type");
+    }
 }
 
 /// `T`, `'a` or `N`.
