@@ -166,7 +166,8 @@ pub const fn check_pair(a: (&str, &EntitySchema), b: (&str, &EntitySchema)) {
         return;
     }
     if same_entity_type(a.1, b.1) {
-        fail(&["`", a.0, "` and `", b.0, "` have the same entity type: give one another by `entity_type = \"..\"`"])
+        let remedy = "`: give one of them another by `#[table(entity_type = \"..\")]` on its struct";
+        fail(&["`", a.0, "` and `", b.0, "` have the same entity type `", a.1.entity_type, remedy])
     }
     match colliding(a.1, b.1) {
         None => {}
