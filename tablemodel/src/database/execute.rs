@@ -22,6 +22,7 @@ use self::{
     current::Current,
     outcome::outcomes,
     sizes::{check_count, check_sizes},
+    waits::Waits,
 };
 
 use std::{collections::HashSet, sync::Arc};
@@ -31,14 +32,13 @@ use tablemodel_store::{Batch, DateTime, RowKey, StoreError};
 use crate::{
     database::{
         Database, Registered,
-        calls::ATTEMPTS,
         followers::{Copying, Prepared},
         outbox,
         registry::Generation,
         shadows::guarded,
         since::Since,
         staging::Staging,
-        turns::{Meeting, Turn},
+        turns::Meeting,
     },
     error::{Error, ErrorKind, Result},
     plan::{
@@ -184,10 +184,8 @@ pub(super) struct Run<'a> {
     pub(super) staging: Staging,
     /// The next plan is asked for, whatever its batches are.
     keeps_plan: bool,
-    /// Once it met others of this program in a row.
-    turn: Option<Turn<'a>>,
-    /// It planned before it had the turn: what it reads now, others leave as it is.
-    behind: bool,
+    /// Its attempts, and the turns that it waited for.
+    waits: Waits<'a>,
     /// What is uploaded that nothing links yet.
     #[cfg(feature = "blob")]
     pub(super) uploaded: super::blobs::Uploaded,
@@ -218,15 +216,14 @@ impl<'a> Run<'a> {
             places: Vec::new(),
             staging: Staging::default(),
             keeps_plan: false,
-            turn: None,
-            behind: false,
+            waits: Waits::default(),
             #[cfg(feature = "blob")]
             uploaded: super::blobs::Uploaded::default(),
         }
     }
 
     async fn attempts(&mut self, changes: &[Change]) -> Result<Vec<Outcome>> {
-        for attempt in 0..ATTEMPTS {
+        while let Some(attempt) = self.next_attempt() {
             let states = self.enter().await?;
             let prepared = match self.prepare_all(changes).await {
                 Err(error) => Box::pin(self.doubt(error, changes)).await.map(|()| None)?,
@@ -256,7 +253,7 @@ impl<'a> Run<'a> {
                 }
             }
             self.wait_where_crowded(batches).await;
-            let committed = self.commit(&states, changes, &mut prepared, attempt).await?;
+            let committed = self.commit(&states, changes, &mut prepared).await?;
             let Prepared { plan, follows, batches, own } = prepared;
             let outcomes = match committed {
                 Ok(_) if !self.asked.told => Vec::new(),
@@ -278,7 +275,7 @@ impl<'a> Run<'a> {
                     }
                 }
             };
-            self.turn = None;
+            self.give_turns_back();
             self.db.deliver_written(self.partition, &plan).await;
             return Ok(outcomes.into_iter().take(changes.len()).collect());
         }

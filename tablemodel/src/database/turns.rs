@@ -1,10 +1,11 @@
 //! Turns: writers of this program that met in a row go one after the other, so that none of them loses it again and again.
 //!
 //! Politeness, and nothing else: a write without its turn is as right as one that has it. Nobody waits for one longer than a
-//! second, so that two who wait for each other go on; and nothing is known of the writers of other programs.
+//! second, so that two who wait for each other go on; and nothing is known of the writers of other programs. Who meets others in
+//! several rows has a turn at each, and takes them in one order for all: so two of those never wait for each other.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -20,7 +21,7 @@ use crate::database::{Database, outbox::is_race};
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// Where writers meet: a row, or those who change it by what they read of it. Two that are taken for one only wait for each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Meeting(u64);
 
 impl Meeting {
@@ -103,21 +104,31 @@ impl Database {
         self.turn(at).await
     }
 
-    /// The same, at a row of these batches.
-    pub(super) async fn turn_in(&self, batches: &[Batch]) -> Option<Turn<'_>> {
-        self.turn(self.0.turns.crowded(batches)?).await
+    /// Lets `held`, turns in order, have one at each of these places too; whether it waited for them, and has them all. Those behind the first
+    /// new one are given back before, and waited for anew.
+    pub(super) async fn turns<'a>(&'a self, at: BTreeSet<Meeting>, held: &mut Vec<Turn<'a>>) -> bool {
+        let mut wanted: BTreeSet<_> = at.into_iter().filter(|at| held.iter().all(|turn| turn.at != *at)).collect();
+        let Some(first) = wanted.first() else { return false };
+        let kept = held.partition_point(|turn| turn.at < *first);
+        wanted.extend(held.drain(kept..).map(|turn| turn.at));
+        let taken = Box::pin(async {
+            for at in wanted {
+                let mut turn = self.0.turns.queue(at);
+                turn.held = Some(Arc::clone(&turn.lane).lock_owned().await);
+                held.push(turn);
+            }
+        });
+        matches!(select(taken, self.environment().turn.sleep(LONGEST)).await, Either::Left(_))
     }
-}
 
-impl Turns {
-    /// Where others are at a row of these batches.
-    fn crowded(&self, batches: &[Batch]) -> Option<Meeting> {
-        let lanes = self.lanes();
+    /// Where others are at rows of these batches, or who has these turns.
+    pub(super) fn crowded(&self, batches: &[Batch]) -> BTreeSet<Meeting> {
+        let lanes = self.0.turns.lanes();
         if lanes.is_empty() {
-            return None;
+            return BTreeSet::new();
         }
         let rows = batches.iter().flat_map(|batch| batch.operations.iter().map(move |operation| (batch, operation)));
-        let mut meetings = rows.map(|(batch, operation)| Meeting::at(&batch.table, &batch.partition, &operation.row));
-        meetings.find(|at| lanes.contains_key(at))
+        let meetings = rows.map(|(batch, operation)| Meeting::at(&batch.table, &batch.partition, &operation.row));
+        meetings.filter(|at| lanes.contains_key(at)).collect()
     }
 }

@@ -90,7 +90,8 @@ impl Database {
 
     /// Inserts the entity, or replaces the one with its key; properties that this version of the struct does not know stay.
     ///
-    /// Cost: one point read and one batch, repeated (at most 8 times) when another writes at the same moment.
+    /// Cost: one point read and one batch, repeated (at most 8 times, besides after [waits for a turn](crate::writing)) when another writes
+    /// at the same moment.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};

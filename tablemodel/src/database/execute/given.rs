@@ -19,8 +19,8 @@ impl Run<'_> {
         states: &Generation,
         changes: &[Change],
         prepared: &mut Prepared,
-        attempt: u32,
     ) -> Result<std::result::Result<Vec<Receipts>, StoreError>> {
+        let attempt = self.waits.begun - 1;
         if !prepared.plan.is_given {
             return Ok(self.db.commit_planned(states, &prepared.batches, attempt, self.asked.haste).await);
         }

@@ -1,34 +1,70 @@
-//! Between two attempts of a run: its wait for a turn, or for a while; and what it ends with when no attempt is left.
+//! Between two attempts of a run: its wait for turns, or for a while; and what it ends with when no attempt is left.
 //!
 //! Nothing is read or written here.
+
+use std::collections::BTreeSet;
 
 use tablemodel_store::Batch;
 
 use super::Run;
 use crate::{
-    database::{calls::ATTEMPTS, turns::Meeting},
+    database::{
+        calls::ATTEMPTS,
+        turns::{Meeting, Turn},
+    },
     error::{Error, ErrorKind},
 };
 
+/// How many attempts may be made besides, each of which waited for turns that it had not yet.
+const WAITED: u32 = 32;
+
+/// The attempts of a run, and its turns.
+#[derive(Debug, Default)]
+pub(super) struct Waits<'a> {
+    /// Where it met others of this program, in order.
+    turns: Vec<Turn<'a>>,
+    /// It planned before it had all of them: what it reads now, others leave as it is.
+    behind: bool,
+    /// How many attempts were begun.
+    pub(super) begun: u32,
+    /// How many of them waited for turns between plan and commit.
+    waited: u32,
+}
+
 impl Run<'_> {
-    /// Waits before it commits to a row where others are already.
+    /// The number of the next attempt; none after the last. One that waited after it was planned, and was refused, is not counted: what it
+    /// plans anew may meet others in rows that it has no turn at, since it had to give turns back.
+    pub(super) fn next_attempt(&mut self) -> Option<u32> {
+        let attempt = self.waits.begun - self.waits.waited;
+        self.waits.begun += 1;
+        (attempt < ATTEMPTS).then_some(attempt)
+    }
+
+    /// Waits before it commits to rows where others are already.
     pub(in crate::database) async fn wait_where_crowded(&mut self, batches: &[Batch]) {
-        if self.turn.is_none() {
-            self.turn = self.db.turn_in(batches).await;
-            self.behind = self.turn.is_some();
+        let crowded = self.db.crowded(batches);
+        if !crowded.is_empty() && Box::pin(self.db.turns(crowded, &mut self.waits.turns)).await {
+            self.waits.behind = true;
+            self.waits.waited += u32::from(self.waits.waited < WAITED);
         }
     }
 
-    /// Waits for its turn where it met others, unless it has one; whether it did.
+    /// Lets those go on who wait for its turns.
+    pub(in crate::database) fn give_turns_back(&mut self) {
+        self.waits.turns.clear();
+    }
+
+    /// Waits for its turn where it met others, unless it has it; whether it did.
     pub(super) async fn take_turn(&mut self, met: Option<Meeting>) -> bool {
-        let Some(met) = met.filter(|_| self.turn.is_none()) else { return false };
-        self.turn = Box::pin(self.db.turn(met)).await;
-        self.turn.is_some()
+        self.waits.behind = false;
+        let Some(met) = met else { return false };
+        Box::pin(self.db.turns(BTreeSet::from([met]), &mut self.waits.turns)).await
     }
 
     /// Waits before the next attempt: for its turn, or a while.
     pub(in crate::database) async fn wait(&mut self, met: Option<Meeting>, attempt: u32) {
-        if !(std::mem::take(&mut self.behind) || self.take_turn(met).await) {
+        let was_behind = self.waits.behind;
+        if !(self.take_turn(met).await || was_behind) {
             self.db.pause(attempt).await;
         }
     }

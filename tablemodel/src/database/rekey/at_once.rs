@@ -11,6 +11,7 @@ use crate::{
         pieces::Pieces,
         shadows::guarded,
         since::Since,
+        turns::Meeting,
         write::no_row,
     },
     error::{Error, ErrorKind, Result},
@@ -37,6 +38,7 @@ impl Database {
             self.commit_move(registered, (&mut leaving, &leave), (&mut arriving, &arrive), &key, uploaded).await;
         let moved =
             moved.map(|rows| arriving.staging.noted(vec![rows])).map_err(|error| arriving.settled(error).alone());
+        leaving.give_turns_back();
         leaving.clean_up(&moved).await;
         arriving.clean_up(&moved).await;
         if moved.is_ok() {
@@ -76,6 +78,7 @@ impl Database {
             Box::pin(self.guard_shadows(guarded, &mut batches)).await?;
             leaving.put_lists(plans).await?;
             self.check_blobs(uploaded)?;
+            leaving.wait_where_crowded(&batches).await;
             let committed = match Pieces::of(&batches) {
                 None => self.commit_store(&batches, attempt).await,
                 Some(pieces) => pieces.told(self.commit_store(&pieces.batches, attempt).await),
@@ -84,6 +87,7 @@ impl Database {
                 Ok(receipts) => return arrived(&batches, receipts, &registered.table, key, second).map(Some),
                 Err(error) => error,
             };
+            let met = Meeting::of(&error, &batches);
             let (side, error) = locate(error, &batches, &registered.table, &first, (&key.partition, &second));
             let next = match side {
                 _ if arriving.is_ambiguous() => arriving.after_failure(error, &second, &then).await,
@@ -104,7 +108,7 @@ impl Database {
             };
             match next.map_err(|error| arriving.settled(error).alone())? {
                 Some(outcomes) => return Ok(outcomes.into_iter().next().flatten()),
-                None => self.pause(attempt).await,
+                None => leaving.wait(met, attempt).await,
             }
         }
         Err(arriving.exhausted())

@@ -49,11 +49,49 @@ struct Town {
     orders: i64,
 }
 
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Buyers", partition = "{shop}", row = "buyer_{id}")]
+struct Buyer {
+    shop: String,
+    id: u32,
+    name: String,
+    #[table(aggregate)]
+    sales: i64,
+    #[table(aggregate)]
+    spent: i64,
+    #[table(aggregate)]
+    most: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = Buyer)]
+struct Card {
+    name: String,
+}
+
+/// Whose write meets others in its own row, in those of two buyers, and in two lists.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Sales", partition = "{shop}_{number}", row = "sale")]
+#[table(list(of_cents, table = "Lists", partition = "{shop}", row = "l_{cents}"))]
+#[table(count(Buyer, key(shop = shop, id = buyer), into = sales))]
+#[table(sum(Buyer, key(shop = shop, id = buyer), of = cents, into = spent))]
+#[table(max(Buyer, key(shop = shop, id = buyer), of = cents, into = most))]
+struct Sale {
+    shop: String,
+    number: u32,
+    buyer: u32,
+    cents: u32,
+    #[table(copy_of(Buyer, key(shop = shop, id = buyer), on_delete = clear))]
+    card: Option<Card>,
+}
+
 #[derive(TableModel)]
 enum Model {
     Order(Order),
     Shop(Shop),
     Town(Town),
+    Buyer(Buyer),
+    Sale(Sale),
 }
 
 /// Each call takes a while.
@@ -168,5 +206,30 @@ async fn those_who_patch_one_entity_all_do() {
             db.patch(Shop::find().name("A"), Shop::MOTTO.set(format!("m{task}"))).await
         };
         together(&db, &format!("{mode:?}"), patch).await;
+    }
+}
+
+/// Each in its own row and those of two buyers, of which it knows one only once it has read what it replaces; or in a buyer's, and those of all
+/// who copy it.
+#[tokio::test]
+async fn those_who_meet_in_several_rows_all_write() {
+    for mode in MODES {
+        let db = database(mode).await;
+        let buyer = |id, name: &str| Buyer { shop: "A".into(), id, name: name.into(), sales: 0, spent: 0, most: None };
+        for id in 0..3 {
+            db.insert(&buyer(id, "Jo")).await.unwrap();
+        }
+        let sell = move |db: Database, task: u32| async move {
+            for round in task * 4..task * 4 + 4 {
+                let dice = round.wrapping_mul(0x9E37_79B9).swap_bytes();
+                let (number, id, cents) = (dice % 3, dice / 3 % 3, dice / 9 % 7);
+                match dice / 63 % 3 {
+                    0 => db.upsert(&buyer(id, &format!("n{cents}"))).await.map(drop)?,
+                    _ => db.upsert(&Sale { shop: "A".into(), number, buyer: id, cents, card: None }).await.map(drop)?,
+                }
+            }
+            Ok(())
+        };
+        together(&db, &format!("{mode:?}"), sell).await;
     }
 }
