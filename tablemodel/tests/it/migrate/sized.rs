@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tablemodel::{Consistency, ValueRef, prelude::*};
+use tablemodel::{Consistency, ValueRef};
 
 use super::{MODES, all_rows, next, store_of};
 
