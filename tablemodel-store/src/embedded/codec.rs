@@ -5,7 +5,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
-    dictionary::{Dictionary, NameId},
+    dictionary::{Dictionary, NameId, Numbers},
     engine::Space,
     packed::Packed,
     property::{BodyWriter, StoredName, StoredProperties},
@@ -14,7 +14,7 @@ use super::{
 use crate::{DateTime, ETag, Properties, PropertyName, RowState, StoreError, ValueRef};
 
 /// The first byte of each row's value; another layout takes another.
-const ROW_VERSION: u8 = 2;
+const ROW_VERSION: u8 = 3;
 const STAMP_BYTES: usize = 8;
 /// Version, checksum, stamp.
 const HEAD_BYTES: usize = 1 + SEAL_BYTES + STAMP_BYTES;
@@ -28,18 +28,17 @@ pub(super) struct EncodedRow {
 
 impl EncodedRow {
     /// Appends to `buffer` the value of a row with these properties, under the key that lies at `key` in it.
-    /// `number` gives the number of a name, if it has one.
     pub(super) fn append<'p>(
         buffer: &mut Vec<u8>,
         key: &Range<usize>,
         properties: &'p Properties,
         writer: &mut BodyWriter,
-        number: impl FnMut(&'p PropertyName) -> Option<NameId>,
+        numbers: &mut Numbers<'_, 'p>,
     ) -> Self {
         let start = buffer.len();
         let body = start + HEAD_BYTES;
         buffer.resize(body, 0);
-        writer.append(buffer, properties, number);
+        writer.append(buffer, properties, numbers);
         let bytes = |range: Range<usize>| buffer.get(range).unwrap_or_default();
         let digest = Digest::of(bytes(key.clone()), bytes(body..buffer.len()));
         Self { place: start..buffer.len(), digest }
@@ -107,10 +106,10 @@ impl<'a> StoredRow<'a> {
         ETag::from_stamp(self.stamp)
     }
 
-    /// The row, to be read. Errors: `Corrupt`, where its texts are none.
+    /// The row, to be read. Errors: `Corrupt`, where its texts are none, or nobody knows its shape.
     #[inline(always)]
-    pub(super) fn open(self) -> Result<OpenRow<'a>, StoreError> {
-        let properties = StoredProperties::of(self.body).ok_or_else(unreadable)?;
+    pub(super) fn open(self, names: &'a Dictionary) -> Result<OpenRow<'a>, StoreError> {
+        let properties = StoredProperties::of(self.body, names).ok_or_else(unreadable)?;
         Ok(OpenRow { row: self, properties })
     }
 }
@@ -125,8 +124,13 @@ pub(super) struct OpenRow<'a> {
 impl<'a> OpenRow<'a> {
     /// The value found at `key` in `space`. Errors: `Corrupt`.
     #[inline(always)]
-    pub(super) fn checked(space: Space, key: &[u8], value: &'a [u8]) -> Result<Self, StoreError> {
-        StoredRow::checked(space, key, value)?.open()
+    pub(super) fn checked(
+        space: Space,
+        key: &[u8],
+        value: &'a [u8],
+        names: &'a Dictionary,
+    ) -> Result<Self, StoreError> {
+        StoredRow::checked(space, key, value)?.open(names)
     }
 
     /// Its properties, as they lie in the file.

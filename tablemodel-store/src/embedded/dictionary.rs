@@ -9,22 +9,22 @@ use std::{
     hash::{BuildHasher, Hasher, RandomState},
     sync::{
         OnceLock, PoisonError, RwLock, RwLockReadGuard,
-        atomic::{
-            AtomicU32, AtomicU64,
-            Ordering::{Acquire, Relaxed, Release},
-        },
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
 
 use twox_hash::XxHash3_64;
 
+use super::{
+    roll::Roll,
+    shapes::{Shape, ShapeId, Shapes},
+};
 use crate::{PropertyName, name::ByPlace};
 
 /// Numbers that a dictionary gives out; a name beyond them is written out in each row that uses it.
-pub(super) const MAX_NAMES: u32 = CHUNKS as u32 * CHUNK_NAMES as u32;
+pub(super) const MAX_NAMES: u32 = Roll::<Known, CHUNKS>::MOST;
 
 const CHUNKS: usize = 256;
-const CHUNK_NAMES: usize = 256;
 
 /// Constants of the program that are known again: more than most programs have, in 40 KiB.
 const CONSTANTS: usize = 1024;
@@ -48,10 +48,10 @@ impl NameId {
 
 /// The names of one store. Only grows; reading by number takes no lock.
 pub(super) struct Dictionary {
-    by_id: [OnceLock<Box<[OnceLock<Known>]>>; CHUNKS],
+    by_id: Roll<Known, CHUNKS>,
     by_name: RwLock<HashMap<PropertyName, NameId, NameHash>>,
-    /// How many names there are. Never ahead of those that can be looked up.
-    count: AtomicU32,
+    /// What is made of these names.
+    pub(super) shapes: Shapes,
     /// Which of the program's dictionaries it is.
     pub(super) serial: u64,
     /// By address: each in the first of its [`PLACES`] that was free. One that found none is looked up by its text.
@@ -155,9 +155,9 @@ impl Dictionary {
     /// A dictionary of the names that a file holds, in order of their numbers.
     pub(super) fn new(names: impl IntoIterator<Item = PropertyName>) -> Self {
         let dictionary = Self {
-            by_id: [const { OnceLock::new() }; CHUNKS],
+            by_id: Roll::new(),
             by_name: RwLock::default(),
-            count: AtomicU32::new(0),
+            shapes: Shapes::new(),
             serial: NEXT_SERIAL.fetch_add(1, Relaxed),
             constants: (0..CONSTANTS).map(|_| OnceLock::new()).collect(),
         };
@@ -176,8 +176,7 @@ impl Dictionary {
     /// The name with this number, to be compared.
     #[inline]
     pub(super) fn known(&self, id: NameId) -> Option<&Known> {
-        let (chunk, place) = place(id);
-        self.by_id.get(chunk)?.get()?.get(place)?.get()
+        self.by_id.get(id.0)
     }
 
     /// The number of a name that has one.
@@ -225,23 +224,24 @@ impl Dictionary {
     }
 
     /// The number of a name, given out now if it had none; `None` if the dictionary is full.
+    #[cfg(test)]
     pub(super) fn number(&self, name: &PropertyName) -> Option<NameId> {
         self.id(name.as_str()).or_else(|| self.intern(name))
     }
 
     /// Gives the numbers of many names, most of them again and again.
     pub(super) fn numbers(&self) -> Numbers<'_, '_> {
-        Numbers { names: self, known: None, seen: ByPlace::default() }
+        Numbers { names: self, known: None, seen: ByPlace::default(), shapes: [None; SHAPES] }
     }
 
     /// The names from number `first` on.
     pub(super) fn since(&self, first: u32) -> impl Iterator<Item = (NameId, &PropertyName)> {
-        (first..MAX_NAMES).map_while(|id| Some((NameId(id), self.name(NameId(id))?)))
+        self.by_id.since(first).map(|(id, known)| (NameId(id), &known.name))
     }
 
     /// How many names there are.
     pub(super) fn len(&self) -> u32 {
-        self.count.load(Acquire)
+        self.by_id.len()
     }
 
     /// Whether names may have been refused a number.
@@ -254,30 +254,45 @@ impl Dictionary {
         if let Some(id) = by_name.get(name) {
             return Some(*id);
         }
-        let id = NameId(u32::try_from(by_name.len()).ok().filter(|id| *id < MAX_NAMES)?);
-        let (chunk, place) = place(id);
-        let names = self.by_id.get(chunk)?.get_or_init(|| (0..CHUNK_NAMES).map(|_| OnceLock::new()).collect());
-        names.get(place)?.set(Known::new(name.clone())).ok()?;
+        let id = NameId(self.by_id.push(Known::new(name.clone()))?);
         by_name.insert(name.clone(), id);
-        self.count.store(id.0 + 1, Release);
         Some(id)
     }
 }
 
-/// The numbers of names, as [`Dictionary::number`] gives them; faster for names asked for before.
+/// The numbers of names, as [`Dictionary::number`] gives them, and of shapes; faster for those asked for before.
 pub(super) struct Numbers<'d, 'n> {
     names: &'d Dictionary,
     /// Held from the first name that was not seen on.
     known: Option<ById<'d>>,
     seen: ByPlace<'n, Option<NameId>>,
+    /// The last ones, the first of them the newest.
+    shapes: [Option<(ShapeId, &'d Shape)>; SHAPES],
 }
+
+/// Shapes that are known again at a time: an entity and its index rows have few.
+const SHAPES: usize = 4;
 
 impl<'n> Numbers<'_, 'n> {
     /// The number of a name, given out now if it had none; `None` if the dictionary is full.
     pub(super) fn of(&mut self, name: &'n PropertyName) -> Option<NameId> {
-        let Self { names, known, seen } = self;
+        let Self { names, known, seen, .. } = self;
         let Ok(id) = seen.get_or_find(name.as_str(), || Ok::<_, Infallible>(look_up(names, known, name)));
         id
+    }
+}
+
+impl Numbers<'_, '_> {
+    /// The number of the shape of a row that says this, if it has one.
+    pub(super) fn shape(&mut self, said: &[u8]) -> Option<ShapeId> {
+        if let Some((id, _)) = self.shapes.iter().flatten().find(|(_, shape)| shape.said() == said) {
+            return Some(*id);
+        }
+        let found = self.names.shapes.number(said, self.names)?;
+        self.shapes.rotate_right(1);
+        let [newest, ..] = &mut self.shapes;
+        *newest = Some(found);
+        Some(found.0)
     }
 }
 
@@ -297,11 +312,6 @@ fn look_up<'d>(names: &'d Dictionary, known: &mut Option<ById<'d>>, name: &Prope
     }
     *known = None; // it is in the way of writing
     names.intern(name)
-}
-
-#[inline]
-fn place(NameId(id): NameId) -> (usize, usize) {
-    (id as usize / CHUNK_NAMES, id as usize % CHUNK_NAMES)
 }
 
 #[cfg(test)]

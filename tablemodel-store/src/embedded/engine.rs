@@ -21,13 +21,15 @@ pub(crate) enum Space {
     Dropped,
     /// The property names, by number.
     Names,
+    /// The shapes of rows, by number.
+    Shapes,
     /// The rows of one table.
     Rows(TableId),
 }
 
 impl Space {
     /// The spaces that every file has from its first commit on.
-    pub(crate) const SYSTEM: [Self; 4] = [Self::Meta, Self::Tables, Self::Dropped, Self::Names];
+    pub(crate) const SYSTEM: [Self; 5] = [Self::Meta, Self::Tables, Self::Dropped, Self::Names, Self::Shapes];
 
     /// A number that no other space of the file has.
     pub(crate) const fn number(self) -> u64 {
@@ -36,7 +38,8 @@ impl Space {
             Self::Tables => 1,
             Self::Dropped => 2,
             Self::Names => 3,
-            Self::Rows(TableId(id)) => 4 + id,
+            Self::Shapes => 4,
+            Self::Rows(TableId(id)) => 5 + id,
         }
     }
 

@@ -71,7 +71,7 @@ impl Kept {
 
     fn taken_apart(&self, (key, body): (&[u8], &[u8]), names: &Arc<Dictionary>) -> Row {
         let key = row_key(key).unwrap_or_else(|_| RowKey::new("", ""));
-        let packed = StoredProperties::of(body).and_then(|stored| Packed::parse(stored, names));
+        let packed = StoredProperties::of(body, names).and_then(|stored| Packed::parse(stored, names));
         let properties = packed.map_or_else(Properties::new, Properties::packed);
         Row { key, etag: self.etag(), timestamp: DateTime::from_ticks(self.stamp.cast_signed()), properties }
     }
@@ -131,7 +131,7 @@ mod tests {
 
     fn body(properties: &Properties, names: &Dictionary) -> Vec<u8> {
         let mut body = Vec::new();
-        BodyWriter::new().append(&mut body, properties, |name| names.number(name));
+        BodyWriter::new().append(&mut body, properties, &mut names.numbers());
         body
     }
 

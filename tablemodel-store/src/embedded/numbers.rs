@@ -1,4 +1,4 @@
-//! The numbers of names that are read together, looked up once, and the shapes of rows that were read by them.
+//! The numbers of names that are read together, looked up once, and the layouts of rows that were read by them.
 //!
 //! Kept by whoever reads; a store's dictionary is asked again only after it has grown.
 
@@ -12,7 +12,7 @@ use std::sync::{
 
 use super::{
     dictionary::{Dictionary, NameId},
-    shape::Shapes,
+    layout::Layouts,
 };
 
 /// The numbers that names have in the first dictionary they were looked up in.
@@ -23,15 +23,15 @@ pub(crate) struct NumbersOf {
     asked: AtomicU32,
     /// In the order of the names: each number and 1; 0 for a name that has none, and so is in no row.
     numbers: Box<[AtomicU32]>,
-    /// The shapes of rows of that dictionary.
-    pub(super) shapes: Shapes,
+    /// The layouts of rows of that dictionary.
+    pub(super) layouts: Layouts,
 }
 
 impl NumbersOf {
     /// Of `count` names, none of them looked up.
     pub(crate) fn new(count: usize) -> Self {
         let numbers = (0..count).map(|_| AtomicU32::new(0)).collect();
-        Self { serial: OnceLock::new(), asked: AtomicU32::new(0), numbers, shapes: Shapes::default() }
+        Self { serial: OnceLock::new(), asked: AtomicU32::new(0), numbers, layouts: Layouts::default() }
     }
 
     /// The numbers of `names` in this dictionary; `None` if they were first looked up in another.

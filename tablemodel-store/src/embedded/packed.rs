@@ -97,7 +97,7 @@ impl Packed {
     /// `None` also where a name stands in the row, as in a store whose dictionary is full: there is none to borrow.
     pub(super) fn parse(mut stored: StoredProperties<'_>, names: &Arc<Dictionary>) -> Option<Self> {
         let mut slots = Slots::with_capacity(stored.len());
-        let (texts, mut bytes) = (stored.texts(), Vec::new());
+        let (texts, kind, mut bytes) = (stored.texts(), stored.kind(), Vec::new());
         let mut last: Option<&Known> = None;
         while stored.len() > 0 {
             let (StoredName::Id(name), tag) = stored.take_name()? else { return None };
@@ -106,12 +106,14 @@ impl Packed {
                 return None;
             }
             let value = match stored.take_value(tag)? {
+                // Behind the other texts.
+                ValueRef::String(_) if tag.is_kind() => Kept::Text(Run::ending(texts.len() + kind.len(), kind.len())?),
                 ValueRef::String(text) => Kept::Text(Run::ending(texts.len() - stored.texts().len(), text.len())?),
                 value => Kept::of(value, &mut bytes)?,
             };
             slots.push(Slot { name, value })?;
         }
-        let parts = || Parts { slots, texts: texts.into(), bytes, names: Arc::clone(names) };
+        let parts = || Parts { slots, texts: [texts, kind].concat().into(), bytes, names: Arc::clone(names) };
         stored.is_at_end().then(|| Self(Arc::new(parts())))
     }
 

@@ -132,7 +132,8 @@ fn scan<S: Snapshot>(
     let space = view.catalogue.rows(&query.table)?;
     let Some(bounds) = KeyBounds::new(&query.range, after) else { return Ok(End::OfRange) };
     let filter = query.filter.as_ref().map(|filter| Condition::new(filter, &view.names));
-    let mut scan = Scan { limit: query.limit, space, filter, pause, seen, due: None, end: End::OfRange };
+    let mut scan =
+        Scan { limit: query.limit, space, names: &view.names, filter, pause, seen, due: None, end: End::OfRange };
     view.snapshot.scan(space, bounds.range(), |key, value| scan.visit(key, value, &mut take))?;
     Ok(scan.end)
 }
@@ -140,6 +141,7 @@ fn scan<S: Snapshot>(
 struct Scan<'q> {
     limit: usize,
     space: Space,
+    names: &'q Dictionary,
     filter: Option<Condition<'q>>,
     pause: Look,
     seen: &'q mut Seen,
@@ -176,7 +178,7 @@ impl Scan<'_> {
         }
         let bytes = key.len() + value.len();
         self.seen.looked_at.add(bytes);
-        let stored = OpenRow::checked(self.space, key, value)?;
+        let stored = OpenRow::checked(self.space, key, value, self.names)?;
         if self.accepts(key, &stored)? {
             self.seen.taken.add(bytes);
             if take(key, stored)?.is_break() {

@@ -111,7 +111,7 @@ fn ready<'b>(
     let start = bytes.len();
     put_key(bytes, partition, &operation.row);
     let key = start..bytes.len();
-    let mut encoded = |properties| Some(EncodedRow::append(bytes, &key, properties, writer, |name| numbers.of(name)));
+    let mut encoded = |properties| Some(EncodedRow::append(bytes, &key, properties, writer, numbers));
     let (action, encoded) = match &operation.action {
         Action::Insert(properties) => (Action::Insert(Properties::new()), encoded(properties)),
         Action::InsertOrReplace(properties) => (Action::InsertOrReplace(Properties::new()), encoded(properties)),

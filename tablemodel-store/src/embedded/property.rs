@@ -5,7 +5,8 @@
 use uuid::Uuid;
 
 use super::{
-    dictionary::{Dictionary, NameId},
+    dictionary::{Dictionary, NameId, Numbers},
+    shapes::{Common, ShapeId, is_kind},
     wire::{
         from_zigzag, put_bytes, put_varint, skip_varint, take_array, take_bool, take_bytes, take_fixed, take_length,
         take_varint, zigzag,
@@ -14,16 +15,19 @@ use super::{
 use crate::{DateTime, Properties, PropertyName, ValueRef};
 
 /// The types of values, as the low four bits of a property's head.
-mod tag {
+pub(super) mod tag {
     pub(super) const BINARY: u64 = 0;
     pub(super) const BOOLEAN: u64 = 1;
     pub(super) const DATE_TIME: u64 = 2;
     pub(super) const DOUBLE: u64 = 3;
     pub(super) const GUID: u64 = 4;
-    pub(super) const INT32: u64 = 5;
+    pub(in crate::embedded) const INT32: u64 = 5;
     pub(super) const INT64: u64 = 6;
     pub(super) const STRING: u64 = 7;
-    pub(super) const BITS: u32 = 4;
+    /// A text that stands with the heads.
+    pub(in crate::embedded) const KIND: u64 = 8;
+    pub(in crate::embedded) const BITS: u32 = 4;
+    pub(in crate::embedded) const MASK: u64 = (1 << BITS) - 1;
 }
 
 /// The properties of a row's body, in order of name: the name of each, then its value, which is taken or skipped.
@@ -34,6 +38,8 @@ pub(super) struct StoredProperties<'a> {
     left: usize,
     /// The names and types of those that are left.
     heads: &'a [u8],
+    /// The text of the one that is the row's kind.
+    kind: &'a str,
     /// Their values, but for texts.
     values: &'a [u8],
     /// Their texts.
@@ -55,15 +61,16 @@ impl<'a> StoredProperties<'a> {
     /// Those of `body`: all texts are validated here, at once, and none is again. By a library, which takes an eighth of the standard one's
     /// time for 240 bytes that are not ASCII.
     #[inline]
-    pub(super) fn of(body: &'a [u8]) -> Option<Self> {
+    pub(super) fn of(body: &'a [u8], names: &'a Dictionary) -> Option<Self> {
         let mut rest = body;
-        let mut heads = take_bytes(&mut rest)?;
-        let left = take_length(&mut heads)?;
+        let Common { count: left, heads, kind } = match take_varint(&mut rest)?.checked_sub(1) {
+            Some(shape) => names.shapes.get(shape)?.common(),
+            None => Common::take(&mut rest)?,
+        };
         let texts = take_length(&mut rest)?;
         let (values, texts) = rest.split_at_checked(rest.len().checked_sub(texts)?)?;
         let texts = simdutf8::basic::from_utf8(texts).ok()?;
-        // A head takes a byte at least: a count that lies must not reserve memory.
-        (left <= heads.len()).then_some(Self { left, heads, values, texts })
+        Some(Self { left, heads, kind, values, texts })
     }
 
     /// The names and types of those that are left, as they are stored.
@@ -72,7 +79,13 @@ impl<'a> StoredProperties<'a> {
         self.heads
     }
 
-    /// The texts of those that are left.
+    /// The kind of row that it is, where it says so.
+    #[inline]
+    pub(super) fn kind(&self) -> &'a str {
+        self.kind
+    }
+
+    /// The texts of those that are left, but for the kind.
     #[inline]
     pub(super) fn texts(&self) -> &'a str {
         self.texts
@@ -105,7 +118,7 @@ impl<'a> StoredProperties<'a> {
             None => StoredName::Text(std::str::from_utf8(take_bytes(&mut self.heads)?).ok()?),
         };
         self.left = left;
-        Some((name, Tag(head & ((1 << tag::BITS) - 1))))
+        Some((name, Tag(head & tag::MASK)))
     }
 
     /// As [`take_name`](Self::take_name), of a name that has a number.
@@ -115,7 +128,7 @@ impl<'a> StoredProperties<'a> {
         let head = take_varint(&mut self.heads)?;
         let id = (head >> tag::BITS).checked_sub(1)?;
         self.left = left;
-        Some((NameId::of(id)?, Tag(head & ((1 << tag::BITS) - 1))))
+        Some((NameId::of(id)?, Tag(head & tag::MASK)))
     }
 
     /// The value after the name.
@@ -124,6 +137,7 @@ impl<'a> StoredProperties<'a> {
         let rest = &mut self.values;
         Some(match tag {
             tag::STRING => ValueRef::String(self.take_text()?),
+            tag::KIND => ValueRef::String(self.kind),
             tag::INT32 => ValueRef::Int32(i32::try_from(from_zigzag(take_varint(rest)?)).ok()?),
             tag::INT64 => ValueRef::Int64(from_zigzag(take_varint(rest)?)),
             tag::BOOLEAN => ValueRef::Boolean(take_bool(rest)?),
@@ -149,6 +163,7 @@ impl<'a> StoredProperties<'a> {
         let rest = &mut self.values;
         match tag {
             tag::STRING => drop(self.take_text()?),
+            tag::KIND => {}
             tag::BINARY => drop(take_bytes(rest)?),
             tag::INT32 | tag::INT64 => skip_varint(rest)?,
             tag::BOOLEAN => drop(take_bool(rest)?),
@@ -174,6 +189,14 @@ impl<'a> StoredProperties<'a> {
     }
 }
 
+impl Tag {
+    /// Whether the value is the row's kind, which is not among its texts.
+    #[inline]
+    pub(super) fn is_kind(self) -> bool {
+        self.0 == tag::KIND
+    }
+}
+
 impl<'a> StoredName<'a> {
     /// The text of the name.
     pub(super) fn text(&self, names: &'a Dictionary) -> Option<&'a str> {
@@ -195,6 +218,8 @@ impl<'a> StoredName<'a> {
 /// Properties on their way into a row's body. Kept for the next row, so that its memory is.
 #[derive(Debug)]
 pub(super) struct BodyWriter {
+    /// What it shares with the rows of its shape.
+    said: Vec<u8>,
     values: Vec<u8>,
     texts: Vec<u8>,
 }
@@ -202,29 +227,43 @@ pub(super) struct BodyWriter {
 impl BodyWriter {
     /// With room for most rows.
     pub(super) fn new() -> Self {
-        Self { values: Vec::with_capacity(128), texts: Vec::with_capacity(512) }
+        Self { said: Vec::with_capacity(128), values: Vec::with_capacity(128), texts: Vec::with_capacity(512) }
     }
 
-    /// Appends the body of a row with these properties. `number` gives the number of a name, if it has one.
-    pub(super) fn append<'p>(
-        &mut self,
-        out: &mut Vec<u8>,
-        properties: &'p Properties,
-        mut number: impl FnMut(&'p PropertyName) -> Option<NameId>,
-    ) {
-        self.values.clear();
-        self.texts.clear();
-        let start = out.len();
-        out.push(0); // here the length of the heads is to stand
-        put_varint(out, properties.len() as u64);
-        properties.iter().for_each(|(name, value)| {
-            let tag = self.put_value(value);
-            put_head(out, name, number(name), tag);
-        });
-        put_length_before(out, start);
+    /// Appends the body of a row with these properties.
+    pub(super) fn append<'p>(&mut self, out: &mut Vec<u8>, properties: &'p Properties, numbers: &mut Numbers<'_, 'p>) {
+        self.put(properties, numbers);
+        match numbers.shape(&self.said) {
+            Some(ShapeId(id)) => put_varint(out, u64::from(id) + 1),
+            None => {
+                out.push(0);
+                out.extend_from_slice(&self.said);
+            }
+        }
         put_varint(out, self.texts.len() as u64);
         out.extend_from_slice(&self.values);
         out.extend_from_slice(&self.texts);
+    }
+
+    fn put<'p>(&mut self, properties: &'p Properties, numbers: &mut Numbers<'_, 'p>) {
+        self.said.clear();
+        self.values.clear();
+        self.texts.clear();
+        let mut kind = "";
+        self.said.push(0); // here the length of the heads is to stand
+        put_varint(&mut self.said, properties.len() as u64);
+        properties.iter().for_each(|(name, value)| {
+            let tag = match value {
+                ValueRef::String(text) if is_kind(name.as_str(), text) => {
+                    kind = text;
+                    tag::KIND
+                }
+                _ => self.put_value(value),
+            };
+            put_head(&mut self.said, name, numbers.of(name), tag);
+        });
+        put_length_before(&mut self.said, 0);
+        put_bytes(&mut self.said, kind.as_bytes());
     }
 
     /// Adds a value; gives its type.

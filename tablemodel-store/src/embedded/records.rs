@@ -12,11 +12,12 @@ use super::{
     dictionary::{Dictionary, NameId},
     engine::{Group, Snapshot, Space, TableId},
     seal::{damaged, sealed, unsealed},
+    shapes::ShapeId,
 };
 use crate::{DateTime, PropertyName, StoreError, StoreErrorKind, validate};
 
 /// The format that this program writes, and the only one that it reads.
-pub(super) const FORMAT_VERSION: u32 = 2;
+pub(super) const FORMAT_VERSION: u32 = 3;
 
 const FORMAT_KEY: &[u8] = b"format";
 const STATE_KEY: &[u8] = b"state";
@@ -89,10 +90,10 @@ fn check_format(snapshot: &impl Snapshot) -> Result<(), StoreError> {
     match u32::from_le_bytes(version) {
         FORMAT_VERSION => Ok(()),
         0 => Err(damaged("format 0 does not exist")),
-        1 => Err(StoreError::new(
+        old @ 1..FORMAT_VERSION => Err(StoreError::new(
             StoreErrorKind::Unsupported,
             format!(
-                "the store has format 1, which was in use before the first release; this program reads format \
+                "the store has format {old}, which was in use before the first release; this program reads format \
                  {FORMAT_VERSION}: export the store by the program that wrote it, and import it here"
             ),
         )),
@@ -141,11 +142,32 @@ pub(super) fn forget_dropped(group: &mut impl Group, id: TableId) -> Result<(), 
     group.remove(Space::Dropped, &id.0.to_be_bytes())
 }
 
-/// Records the names from number `first` on.
-pub(super) fn put_names(group: &mut impl Group, names: &Dictionary, first: u32) -> Result<(), StoreError> {
-    names
-        .since(first)
-        .try_for_each(|(NameId(id), name)| put(group, Space::Names, &id.to_be_bytes(), name.as_str().as_bytes()))
+/// How many names and shapes the file has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Recorded {
+    names: u32,
+    shapes: u32,
+}
+
+impl Recorded {
+    /// All of these.
+    pub(super) fn of(names: &Dictionary) -> Self {
+        let shapes = names.shapes.len(); // first: a shape is made of names that have their numbers
+        Self { names: names.len(), shapes }
+    }
+}
+
+/// Records the names and shapes that are not yet.
+pub(super) fn put_names(group: &mut impl Group, names: &Dictionary, recorded: &mut Recorded) -> Result<(), StoreError> {
+    let now = Recorded::of(names);
+    for (NameId(id), name) in names.since(recorded.names).take_while(|(id, _)| id.0 < now.names) {
+        put(group, Space::Names, &id.to_be_bytes(), name.as_str().as_bytes())?;
+    }
+    for (ShapeId(id), shape) in names.shapes.since(recorded.shapes).take_while(|(id, _)| id.0 < now.shapes) {
+        put(group, Space::Shapes, &id.to_be_bytes(), shape.said())?;
+    }
+    *recorded = now;
+    Ok(())
 }
 
 fn put(group: &mut impl Group, space: Space, key: &[u8], body: &[u8]) -> Result<(), StoreError> {
@@ -185,15 +207,26 @@ fn dropped(snapshot: &impl Snapshot) -> Result<Vec<TableId>, StoreError> {
 fn names(snapshot: &impl Snapshot) -> Result<Dictionary, StoreError> {
     let mut names = Vec::new();
     each(snapshot, Space::Names, |key, body| {
-        let id = u32::from_be_bytes(key.try_into().ok()?);
-        let next = usize::try_from(id).ok()? == names.len();
+        let next = usize::try_from(number(key)?).ok()? == names.len();
         let name = std::str::from_utf8(body).ok().filter(|name| validate::property_name(name).is_ok())?;
         names.push(PropertyName::from(name));
         next.then_some(())
     })?;
     let (count, names) = (names.len(), Dictionary::new(names));
     let is_whole = usize::try_from(names.len()).is_ok_and(|known| known == count);
-    if is_whole { Ok(names) } else { Err(damaged("a property name has two numbers, or there are too many")) }
+    if !is_whole {
+        return Err(damaged("a property name has two numbers, or there are too many"));
+    }
+    each(snapshot, Space::Shapes, |key, said| {
+        // One that is there already, or can be none, has another number than its own, or none.
+        (names.shapes.len() == number(key)? && names.shapes.add(said, &names)?.0 == number(key)?).then_some(())
+    })?;
+    Ok(names)
+}
+
+/// The number that is a key.
+fn number(key: &[u8]) -> Option<u32> {
+    key.try_into().ok().map(u32::from_be_bytes)
 }
 
 /// Reads all records of a space; `read` gives `None` for a malformed one.
@@ -221,6 +254,7 @@ mod tests {
     use crate::embedded::{
         engine::{Engine, Sync},
         redb_engine::{RedbEngine, open_backend},
+        shapes::Shape,
     };
 
     fn engine() -> RedbEngine {
@@ -242,10 +276,10 @@ mod tests {
 
     #[test]
     fn another_format_is_unsupported_and_both_versions_are_told() {
-        for (format, remedy) in [(7_u32, "use a newer version"), (1, "export the store")] {
+        for (format, remedy) in [(7_u32, "use a newer version"), (1, "export the store"), (2, "export the store")] {
             let (kind, text) = kind(loaded(|group| put(group, Space::Meta, FORMAT_KEY, &format.to_le_bytes())));
             assert_eq!(kind, StoreErrorKind::Unsupported);
-            let words = [&format!("format {format}"), "format 2", remedy];
+            let words = [&format!("format {format}"), "format 3", remedy];
             assert!(words.iter().all(|word| text.contains(word)), "{text}");
         }
     }
@@ -255,17 +289,21 @@ mod tests {
         let entry = TableEntry { id: TableId(9), name: "Table".to_owned(), created: DateTime::MAX };
         let counters = Counters { last_stamp: 5, next_table: 10 };
         let names = Dictionary::new(["A", "B"].map(PropertyName::from));
+        let said = [3, 2, 0x15, 0x28, 3, b'C', b'a', b't'].as_slice();
+        assert!(names.shapes.add(said, &names).is_some());
+        let mut recorded = Recorded::default();
         let loaded = loaded(|group| {
             put_table(group, "table", &entry)?;
             put_table(group, "gone", &TableEntry { id: TableId(3), ..entry.clone() })?;
             drop_table(group, "gone", TableId(3), DateTime::MIN)?;
-            put_names(group, &names, 0)?;
+            put_names(group, &names, &mut recorded)?;
             put_counters(group, counters)
         })
         .unwrap();
         assert_eq!(loaded.counters, counters);
         assert_eq!(loaded.dropped, [TableId(3)]);
-        assert_eq!(loaded.names.len(), 2);
+        assert_eq!((loaded.names.len(), Recorded::of(&loaded.names)), (2, recorded));
+        assert_eq!(loaded.names.shapes.get(0).map(Shape::said), Some(said));
         let found = loaded.catalogue.find("TABLE").unwrap();
         assert_eq!((found.id, found.name.as_str(), found.created), (TableId(9), "Table", DateTime::MAX));
         assert!(loaded.catalogue.find("gone").is_none());
@@ -291,6 +329,34 @@ mod tests {
         }
         let (kind, text) = kind(loaded(|group| group.put(Space::Meta, STATE_KEY, &[0; 20])));
         assert_eq!(kind, StoreErrorKind::Corrupt, "{text}");
+    }
+
+    #[test]
+    fn shapes_that_can_be_none_are_told() {
+        let good: &[u8] = &[3, 2, 0x15, 0x28, 1, b'x'];
+        for (what, shapes, is_right) in [
+            ("shapes", vec![(0, good), (1, &[2, 1, 0x15, 0])], true),
+            ("another number than the next", vec![(1, good)], false),
+            ("one twice", vec![(0, good), (1, good)], false),
+            ("nothing", vec![(0, &[])], false),
+            ("a name that nobody has", vec![(0, &[2, 1, 0x35, 0])], false),
+            ("a name without a number", vec![(0, &[4, 1, 0x05, 1, b'A', 0])], false),
+            ("names out of order", vec![(0, &[3, 2, 0x25, 0x15, 0])], false),
+            ("a name twice", vec![(0, &[3, 2, 0x15, 0x15, 0])], false),
+            ("a type that there is not", vec![(0, &[2, 1, 0x1F, 0])], false),
+            ("fewer properties than it says", vec![(0, &[2, 2, 0x15, 0])], false),
+            ("more properties than it says", vec![(0, &[3, 1, 0x15, 0x25, 0])], false),
+            ("a kind that is no text", vec![(0, &[2, 1, 0x18, 1, 0xFF])], false),
+            ("something behind it", vec![(0, &[2, 1, 0x15, 0, 0])], false),
+        ] {
+            let loaded = loaded(|group| {
+                put_names(group, &Dictionary::new(["A", "B"].map(PropertyName::from)), &mut Recorded::default())?;
+                let put = |(id, said): &(u32, &[u8])| put(group, Space::Shapes, &id.to_be_bytes(), said);
+                shapes.iter().try_for_each(put)
+            });
+            let expected = if is_right { Ok(()) } else { Err(StoreErrorKind::Corrupt) };
+            assert_eq!(loaded.map(drop).map_err(|error| error.kind()), expected, "{what}");
+        }
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl<'s> Sight<'s> {
     #[inline]
     pub(super) fn looked_up(read: &'s ReadRow, names: &'s Arc<Dictionary>) -> Result<Self, StoreError> {
         let (key, value) = read.parts();
-        let row = StoredRow::again(value)?.open()?;
+        let row = StoredRow::again(value)?.open(names)?;
         Ok(Self { key, row, names, place: Place::LookedUp(read), is_whole: Cell::new(false), is_key: Cell::new(true) })
     }
 
@@ -70,12 +70,12 @@ impl<'s> Sight<'s> {
             names.as_slice().iter().zip(to).for_each(|(name, to)| *to = self.find(name).or(*to));
             return Ok(());
         };
-        let (stored, shapes) = (self.row.stored(), &names.numbers.shapes);
-        match shapes.of(&stored) {
-            Some(shape) => shape.read(stored, to).ok_or_else(unreadable)?,
+        let (stored, layouts) = (self.row.stored(), &names.numbers.layouts);
+        match layouts.of(&stored) {
+            Some(layout) => layout.read(stored, to).ok_or_else(unreadable)?,
             None => {
                 self.pass(numbers, to).ok_or_else(unreadable)?;
-                shapes.learn(stored, numbers);
+                layouts.learn(stored, numbers);
             }
         }
         self.is_whole.set(true);

@@ -13,7 +13,7 @@ use super::{
     keys::row_key,
     prepare::PreparedCommit,
     property::BodyWriter,
-    records::{self, Counters},
+    records::{self, Counters, Recorded},
     rows::{Change, Mark},
     together::Together,
 };
@@ -59,7 +59,7 @@ pub(super) type Reply = Result<Vec<Receipts>, StoreError>;
 pub(super) struct State {
     pub(super) catalogue: Arc<Catalogue>,
     names: Arc<Dictionary>,
-    recorded_names: u32,
+    recorded: Recorded,
     counters: Counters,
     /// The counters as of the last time they were recorded.
     settled_counters: Counters,
@@ -96,7 +96,7 @@ impl State {
     ) -> Self {
         Self {
             catalogue,
-            recorded_names: names.len(),
+            recorded: Recorded::of(&names),
             names,
             counters,
             settled_counters: counters,
@@ -184,13 +184,8 @@ impl State {
             records::put_counters(group, Counters { last_stamp: self.recorded_stamp, ..self.counters })?;
             self.settled_counters = self.counters;
         }
-        // Also the names of requests that were refused: another may have been encoded with them meanwhile.
-        let names = self.names.len();
-        if names > self.recorded_names {
-            records::put_names(group, &self.names, self.recorded_names)?;
-            self.recorded_names = names;
-        }
-        Ok(())
+        // Also the names and shapes of requests that were refused: another may have been encoded with them meanwhile.
+        records::put_names(group, &self.names, &mut self.recorded)
     }
 
     /// Commits a large group together, if nothing else is asked for in it and none of its commits is refused.
@@ -365,9 +360,9 @@ impl Place<'_> {
                 return Err(apply::refusal(kind, &operation.action, self.table, &partition, &row));
             }
         };
-        let encoded = row.map(|row| {
+        let encoded = row.as_ref().map(|row| {
             let writer = &mut BodyWriter::new();
-            EncodedRow::append(&mut commit.bytes, &operation.key, &row, writer, |name| self.names.number(name))
+            EncodedRow::append(&mut commit.bytes, &operation.key, row, writer, &mut self.names.numbers())
         });
         if let Some(operation) = commit.operations.get_mut(at) {
             operation.encoded = encoded;
@@ -384,7 +379,7 @@ impl Place<'_> {
         };
         let read = |value: &[u8]| {
             let stored = StoredRow::checked(self.space, key, value)?;
-            let properties = merges.then(|| stored.open()?.properties(self.names, None)).transpose()?;
+            let properties = merges.then(|| stored.open(self.names)?.properties(self.names, None)).transpose()?;
             Ok(Existing { etag: stored.etag(), properties })
         };
         group.get(self.space, key, read)?.transpose()

@@ -40,7 +40,7 @@ impl<S: Snapshot> View<S> {
     pub(super) fn get(&self, table: &str, key: &RowKey) -> Result<Option<RowState>, StoreError> {
         let Some(row) = self.find(table, (&key.partition, &key.row))? else { return Ok(None) };
         let (_, value) = row.parts();
-        StoredRow::again(value)?.open()?.state(&self.names, None).map(Some)
+        StoredRow::again(value)?.open(&self.names)?.state(&self.names, None).map(Some)
     }
 
     /// Shows the row at `key`; whether there is one. None where [rows cannot be shown](Self::shows_rows).
@@ -235,7 +235,7 @@ mod tests {
         let space = Space::Rows(TableId(1));
         let key = key_bytes("p", "r");
         let seal = Digest::of(&key, body).seal(space, 9);
-        let value = [&[2][..], &seal, &9_u64.to_le_bytes(), body].concat();
+        let value = [&[3][..], &seal, &9_u64.to_le_bytes(), body].concat();
         let engine = redb_engine::open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
         let engine = Box::leak(Box::new(engine)); // a snapshot ends with its database
         let planted = engine.apply(Sync::Disk, |group| {
@@ -264,10 +264,10 @@ mod tests {
         let all = Query::new("People", KeyRange::table());
         let old = Query { filter: Some(Filter::compare("City", Comparison::Equal, "x")), ..all.clone() };
         let selected = Query { select: Some(vec!["City".into()]), ..all.clone() };
-        let well_formed = planted(&[3, 2, 0x15, 0x27, 1, 2, 1, b'x']);
+        let well_formed = planted(&[0, 3, 2, 0x15, 0x27, 0, 1, 2, 1, b'x']);
         assert!(well_formed.get("People", &key).unwrap().is_some());
         assert_eq!([&all, &old, &selected].map(|query| queried(&well_formed, query)), [Ok(1); 3]);
-        let text_beyond_the_end = planted(&[3, 2, 0x15, 0x27, 1, 2, 9, b'x']);
+        let text_beyond_the_end = planted(&[0, 3, 2, 0x15, 0x27, 0, 1, 2, 9, b'x']);
         assert_eq!(text_beyond_the_end.get("People", &key).unwrap_err().kind(), StoreErrorKind::Corrupt);
         let read = [&all, &old, &selected].map(|query| queried(&text_beyond_the_end, query));
         assert_eq!(read, [Err(StoreErrorKind::Corrupt); 3]);
@@ -275,7 +275,7 @@ mod tests {
 
     /// A view of one row, with memory for rows that are looked up.
     fn keeping() -> View<impl Snapshot> {
-        let view = planted(&[3, 2, 0x15, 0x27, 1, 2, 1, b'x']);
+        let view = planted(&[0, 3, 2, 0x15, 0x27, 0, 1, 2, 1, b'x']);
         View { rows: Arc::new(Rows::new(1 << 20)), ..view }
     }
 

@@ -83,7 +83,7 @@ pub(super) fn check<S: Snapshot>(view: &View<S>) -> Result<u64, StoreError> {
         let mut rows = 0;
         view.snapshot.scan(space, ALL, |key, value| {
             row_key(key)?;
-            OpenRow::checked(space, key, value)?.properties(&view.names, None)?;
+            OpenRow::checked(space, key, value, &view.names)?.properties(&view.names, None)?;
             rows += 1;
             Ok(ControlFlow::Continue(()))
         })?;
@@ -224,7 +224,7 @@ mod tests {
         engine.apply(Sync::Disk, |group| records::initialise(group)).unwrap();
         let view = || View::alone(engine.snapshot().unwrap(), Catalogue::default(), Dictionary::new([]));
         assert_eq!(check(&view()).unwrap(), 0);
-        for space in [Space::Meta, Space::Tables, Space::Dropped, Space::Names] {
+        for space in [Space::Meta, Space::Tables, Space::Dropped, Space::Names, Space::Shapes] {
             let key = if space == Space::Meta { &b"state"[..] } else { b"key" };
             engine.apply(Sync::Disk, |group| group.put(space, key, b"damaged")).unwrap();
             assert_eq!(check(&view()).unwrap_err().kind(), StoreErrorKind::Corrupt, "{space:?}");

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     Names, StoreErrorKind, Value,
-    embedded::{engine::TableId, kept::Shelf, sight::Sight},
+    embedded::{engine::TableId, kept::Shelf, shapes::OFTEN, sight::Sight},
 };
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -13,9 +13,20 @@ const SPACE: Space = Space::Rows(TableId(3));
 /// The value of a row under the key `key`.
 fn stamped(properties: &Properties, names: &Dictionary, stamp: u64) -> Vec<u8> {
     let mut buffer = b"key".to_vec();
-    let row = EncodedRow::append(&mut buffer, &(0..3), properties, &mut BodyWriter::new(), |name| names.number(name));
+    let row = EncodedRow::append(&mut buffer, &(0..3), properties, &mut BodyWriter::new(), &mut names.numbers());
     row.stamp(&mut buffer, SPACE, stamp);
     row.value(&buffer).to_vec()
+}
+
+/// The same, where so many such rows were written before.
+fn stamped_after(before: u32, properties: &Properties, names: &Dictionary, stamp: u64) -> Vec<u8> {
+    (0..before).for_each(|_| drop(stamped(properties, names, stamp)));
+    stamped(properties, names, stamp)
+}
+
+/// Rows that were written before one: so many that it is said by the number of its shape, or none.
+fn before() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(0), Just(OFTEN)]
 }
 
 fn any_value() -> impl Strategy<Value = Value> {
@@ -33,7 +44,13 @@ fn any_value() -> impl Strategy<Value = Value> {
 
 fn any_properties() -> impl Strategy<Value = Properties> {
     let pairs = prop::collection::vec(("[A-Za-z_][A-Za-z0-9_]{0,12}", any_value()), 0..20);
-    pairs.prop_map(|pairs| pairs.into_iter().collect())
+    let kind = prop_oneof![
+        2 => "[A-Za-z@0-9]{0,12}".prop_map(Value::from),
+        1 => "é{30,35}".prop_map(Value::from),
+        1 => any_value(),
+    ];
+    let kind = prop::option::of(kind.prop_map(|kind| ("EntityType".to_owned(), kind)));
+    (pairs, kind).prop_map(|(pairs, kind)| pairs.into_iter().chain(kind).collect())
 }
 
 /// Texts as constants of the program.
@@ -60,15 +77,16 @@ fn held<'p>(properties: &'p Properties, names: &Names) -> Vec<Option<ValueRef<'p
 proptest! {
     /// Whichever names are asked for, in the dictionary or not, of one store or of two: what is told is what is stored.
     #[test]
-    fn a_row_in_sight_tells_what_it_holds(properties in any_properties(), asked in prop::collection::vec(any::<prop::sample::Index>(), 0..40)) {
+    fn a_row_in_sight_tells_what_it_holds(properties in any_properties(), before in before(), asked in prop::collection::vec(any::<prop::sample::Index>(), 0..40)) {
         let names = Arc::new(Dictionary::new([PropertyName::from("Absent")]));
-        let value = stamped(&properties, &names, 9);
-        let sight = sighted(OpenRow::checked(SPACE, b"key", &value).unwrap(), &names);
+        let value = stamped_after(before, &properties, &names, 9);
+        let sight = sighted(OpenRow::checked(SPACE, b"key", &value, &names).unwrap(), &names);
         let known: Vec<_> = constants(names.since(0).map(|(_, name)| name)).into_iter().chain(["never seen"]).collect();
         let asked = Names::new(asked.iter().map(|at| known[at.index(known.len())]));
         // Of two stores, the names have the numbers of the first.
         let others = Arc::new(Dictionary::new(names.since(0).map(|(_, name)| name.clone())));
-        let other = sighted(OpenRow::checked(SPACE, b"key", &value).unwrap(), &others);
+        names.shapes.since(0).for_each(|(_, shape)| assert!(others.shapes.add(shape.said(), &others).is_some()));
+        let other = sighted(OpenRow::checked(SPACE, b"key", &value, &others).unwrap(), &others);
         for sight in [&sight, &other, &sight] {
             prop_assert_eq!(told(sight, &asked).unwrap(), held(&properties, &asked));
         }
@@ -76,10 +94,10 @@ proptest! {
     }
 
     #[test]
-    fn a_row_comes_back_as_it_was_written(properties in any_properties(), stamp in 0..i64::MAX as u64) {
+    fn a_row_comes_back_as_it_was_written(properties in any_properties(), before in before(), stamp in 0..i64::MAX as u64) {
         let names = Arc::new(Dictionary::new([]));
-        let value = stamped(&properties, &names, stamp);
-        let stored = OpenRow::checked(SPACE, b"key", &value).unwrap();
+        let value = stamped_after(before, &properties, &names, stamp);
+        let stored = OpenRow::checked(SPACE, b"key", &value, &names).unwrap();
         prop_assert_eq!(stored.etag(), ETag::from_stamp(stamp));
         prop_assert_eq!(&stored.properties(&names, None).unwrap(), &properties);
         for (name, expected) in properties.iter() {
@@ -103,13 +121,14 @@ proptest! {
     #[test]
     fn properties_read_from_a_row_change_as_any_others(
         properties in any_properties(),
+        before in before(),
         set in prop::collection::vec(("[A-C][a-b]?", any_value()), 0..6),
         removed in "[A-C][a-b]?",
         kept in "[A-Z]",
     ) {
         let names = Arc::new(Dictionary::new([]));
-        let value = stamped(&properties, &names, 9);
-        let stored = OpenRow::checked(SPACE, b"key", &value).unwrap();
+        let value = stamped_after(before, &properties, &names, 9);
+        let stored = OpenRow::checked(SPACE, b"key", &value, &names).unwrap();
         let read = stored.properties(&names, None).unwrap();
         let changed = |mut properties: Properties| {
             let replaced: Vec<_> = set.iter().map(|(name, value)| properties.insert(name.as_str(), value.clone())).collect();
@@ -134,11 +153,12 @@ proptest! {
     #[test]
     fn a_row_in_sight_changes_as_any_properties(
         properties in any_properties(),
+        before in before(),
         changed in prop::collection::btree_map("[A-Ca-c_][a-b]?", prop::option::of(any_value()), 0..6),
         own in prop::collection::vec((any::<prop::sample::Index>(), prop::option::of(any_value())), 0..4),
     ) {
         let names = Arc::new(Dictionary::new([]));
-        let value = stamped(&properties, &names, 9);
+        let value = stamped_after(before, &properties, &names, 9);
         let mut all = changed;
         let known: Vec<_> = properties.iter().map(|(name, _)| name.as_str().to_owned()).collect();
         all.extend(own.into_iter().filter(|_| !known.is_empty()).map(|(at, value)| (known[at.index(known.len())].clone(), value)));
@@ -152,7 +172,7 @@ proptest! {
             }
         }
         let expected: Properties = expected.into_iter().collect();
-        let sight = sighted(OpenRow::checked(SPACE, b"key", &value).unwrap(), &names);
+        let sight = sighted(OpenRow::checked(SPACE, b"key", &value, &names).unwrap(), &names);
         prop_assert_eq!(&sight.changed(&change).unwrap(), &expected);
         prop_assert_eq!(&properties.changed(&change), &expected);
         let twice: Vec<_> = change.iter().flat_map(|changed| [*changed, *changed]).collect();
@@ -167,11 +187,12 @@ proptest! {
     #[test]
     fn a_flipped_bit_of_a_row_is_noticed(
         properties in any_properties(),
+        before in before(),
         at in any::<prop::sample::Index>(),
         bit in 0..8u32,
     ) {
         let names = Arc::new(Dictionary::new([]));
-        let mut value = stamped(&properties, &names, 9);
+        let mut value = stamped_after(before, &properties, &names, 9);
         let at = at.index(value.len());
         value[at] ^= 1 << bit;
         prop_assert!(StoredRow::checked(SPACE, b"key", &value).is_err());
@@ -180,7 +201,7 @@ proptest! {
     #[test]
     fn bytes_that_are_no_row_are_refused_without_a_panic(body in prop::collection::vec(any::<u8>(), 0..100)) {
         let names = Arc::new(Dictionary::new([PropertyName::from("Name")]));
-        if let Ok(stored) = (StoredRow { stamp: 1, body: &body }).open() {
+        if let Ok(stored) = (StoredRow { stamp: 1, body: &body }).open(&names) {
             let _ = stored.get("Name", Some(NameId(0)));
             if let Ok(properties) = stored.properties(&names, None) {
                 prop_assert!(properties.len() <= body.len());
@@ -193,15 +214,16 @@ proptest! {
     #[test]
     fn a_row_changed_under_its_checksum_is_refused_or_whole(
         properties in any_properties(),
+        before in before(),
         at in any::<prop::sample::Index>(),
         byte in any::<u8>(),
     ) {
         let names = Arc::new(Dictionary::new([]));
-        let value = stamped(&properties, &names, 9);
+        let value = stamped_after(before, &properties, &names, 9);
         let mut body = value[HEAD_BYTES..].to_vec();
         let at = at.index(body.len());
         body[at] = byte;
-        let Ok(stored) = (StoredRow { stamp: 9, body: &body }).open() else { return Ok(()) };
+        let Ok(stored) = (StoredRow { stamp: 9, body: &body }).open(&names) else { return Ok(()) };
         let known: Vec<_> = names.since(0).map(|(_, name)| name.clone()).collect();
         let selected = stored.properties(&names, Some(&Selection::new(&known, &names)));
         let asked = Names::new(constants(known.iter()));
@@ -233,30 +255,36 @@ proptest! {
 
 /// Bodies that no program may write, over the names A, B and C; and whether a search for another name meets what is
 /// wrong with them.
-const MALFORMED: [(&str, &[u8], bool); 17] = [
-    ("no heads", &[], true),
-    ("heads that end beyond the row", &[3, 1, 0x11], true),
-    ("no count", &[0, 0], true),
-    ("no length of its texts", &[2, 1, 0x11], true),
-    ("fewer properties than it says", &[2, 2, 0x11, 0, 1], true),
-    ("more properties than it says", &[3, 1, 0x11, 0x21, 0, 1], true),
-    ("a type that there is not", &[2, 1, 0x1F, 0], true),
-    ("texts that begin before the row", &[2, 1, 0x17, 9, 2, b'h', b'i'], true),
-    ("a text that ends beyond the texts", &[2, 1, 0x17, 2, 3, b'h', b'i'], true),
-    ("texts that no property has", &[2, 1, 0x17, 2, 1, b'h', b'i'], true),
-    ("a time that is cut off", &[2, 1, 0x12, 0, 1, 2, 3], true),
-    ("a truth that is neither", &[2, 1, 0x11, 0, 2], true),
-    ("a text that is none", &[2, 1, 0x17, 2, 2, b'h', 0xFF], true),
-    ("a name that nobody has", &[3, 1, 0xF1, 0x7F, 0, 1], false),
-    ("a number that no name can have", &[7, 1, 0x81, 0x80, 0x80, 0x80, 0x80, 2, 0, 1], true),
-    ("names out of order", &[3, 2, 0x21, 0x11, 0, 1, 1], false),
-    ("a name twice", &[3, 2, 0x11, 0x11, 0, 1, 1], false),
+const MALFORMED: [(&str, &[u8], bool); 23] = [
+    ("no shape", &[], true),
+    ("a shape that nobody has", &[2, 0, 0], true),
+    ("a number that no shape can have", &[0x81, 0x80, 0x80, 0x80, 0x80, 2, 0, 0], true),
+    ("no heads", &[0], true),
+    ("heads that end beyond the row", &[0, 3, 1, 0x11], true),
+    ("no count", &[0, 0, 0, 0], true),
+    ("no kind", &[0, 2, 1, 0x11], true),
+    ("a kind that ends beyond the row", &[0, 2, 1, 0x18, 3, b'h', b'i'], true),
+    ("a kind that is no text", &[0, 2, 1, 0x18, 1, 0xFF, 0], true),
+    ("no length of its texts", &[0, 2, 1, 0x11, 0], true),
+    ("fewer properties than it says", &[0, 2, 2, 0x11, 0, 0, 1], true),
+    ("more properties than it says", &[0, 3, 1, 0x11, 0x21, 0, 0, 1], true),
+    ("a type that there is not", &[0, 2, 1, 0x1F, 0, 0], true),
+    ("texts that begin before the row", &[0, 2, 1, 0x17, 0, 9, 2, b'h', b'i'], true),
+    ("a text that ends beyond the texts", &[0, 2, 1, 0x17, 0, 2, 3, b'h', b'i'], true),
+    ("texts that no property has", &[0, 2, 1, 0x17, 0, 2, 1, b'h', b'i'], true),
+    ("a time that is cut off", &[0, 2, 1, 0x12, 0, 0, 1, 2, 3], true),
+    ("a truth that is neither", &[0, 2, 1, 0x11, 0, 0, 2], true),
+    ("a text that is none", &[0, 2, 1, 0x17, 0, 2, 2, b'h', 0xFF], true),
+    ("a name that nobody has", &[0, 3, 1, 0xF1, 0x7F, 0, 0, 1], false),
+    ("a number that no name can have", &[0, 7, 1, 0x81, 0x80, 0x80, 0x80, 0x80, 2, 0, 0, 1], true),
+    ("names out of order", &[0, 3, 2, 0x21, 0x11, 0, 0, 1, 1], false),
+    ("a name twice", &[0, 3, 2, 0x11, 0x11, 0, 0, 1, 1], false),
 ];
 
 /// Such bodies whose heads are in order.
 const MALFORMED_VALUES: [(&str, &[u8], bool); 2] = [
-    ("a character over two texts", &[3, 2, 0x17, 0x27, 2, 1, 1, 0xC3, 0xA9], true),
-    ("more than 32 bits of a number of 32", &[2, 1, 0x15, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1], false),
+    ("a character over two texts", &[0, 3, 2, 0x17, 0x27, 0, 2, 1, 1, 0xC3, 0xA9], true),
+    ("more than 32 bits of a number of 32", &[0, 2, 1, 0x15, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1], false),
 ];
 
 #[test]
@@ -264,7 +292,7 @@ fn malformed_rows_are_corrupt_however_they_are_read() {
     let names = Arc::new(Dictionary::new(["A", "B", "C"].map(PropertyName::from)));
     let all = Selection::new(&["A", "B", "C"].map(PropertyName::from), &names);
     for (what, body, met_by_search) in MALFORMED.into_iter().chain(MALFORMED_VALUES) {
-        let opened = (StoredRow { stamp: 1, body }).open();
+        let opened = (StoredRow { stamp: 1, body }).open(&names);
         let Ok(stored) = opened else {
             assert!(opened.is_err_and(|error| met_by_search && error.kind() == StoreErrorKind::Corrupt), "{what}");
             continue;
@@ -284,29 +312,29 @@ fn malformed_rows_are_corrupt_however_they_are_read() {
 
 /// Of rows whose names and types were seen before only the values are looked at, and those in full.
 #[test]
-fn a_row_of_a_known_shape_is_read_as_any_other() {
+fn a_row_of_a_known_layout_is_read_as_any_other() {
     let names = Arc::new(Dictionary::new(["A", "B", "C", "D"].map(PropertyName::from)));
     let asked = Names::new(["A", "C", "D"]);
     let sight = |value: &[u8]| {
-        let value = value.to_vec().leak();
-        sighted(OpenRow::checked(SPACE, b"key", value).unwrap(), &*Box::leak(Box::new(names.clone())))
+        let (value, names) = (value.to_vec().leak(), &*Box::leak(Box::new(names.clone())));
+        sighted(OpenRow::checked(SPACE, b"key", value, names).unwrap(), names)
     };
     for n in 0..12 {
-        // Six shapes, each met twice.
+        // Six layouts, each met twice.
         let pairs = [("A", Value::from("x".repeat(n))), ("B", Value::Boolean(n > 4)), ("C", Value::Int64(n as i64))];
         let odd = if n % 2 == 0 { Value::Double(0.5) } else { Value::from("é") };
         let properties: Properties = pairs.into_iter().skip(n % 3).chain([("D", odd)]).collect();
         let value = stamped(&properties, &names, 9);
         assert_eq!(told(&sight(&value), &asked).unwrap(), held(&properties, &asked), "{n}");
     }
-    let cut = [2, 1, 0x17, 2, 1, 0xC3, 0xA9].as_slice();
+    let cut = [0, 2, 1, 0x17, 0, 2, 1, 0xC3, 0xA9].as_slice();
     for (what, body, _) in MALFORMED_VALUES.into_iter().chain([("a length that cuts a character", cut, true)]) {
         let known = Names::new(["A", "B"]);
-        let heads = StoredProperties::of(body).unwrap();
+        let heads = StoredProperties::of(body, &names).unwrap();
         let numbers = known.numbers.of(known.as_slice(), &names).unwrap();
-        known.numbers.shapes.learn(heads, numbers);
-        assert!(known.numbers.shapes.of(&heads).is_some());
-        let stored = (StoredRow { stamp: 1, body }).open().unwrap();
+        known.numbers.layouts.learn(heads, numbers);
+        assert!(known.numbers.layouts.of(&heads).is_some());
+        let stored = (StoredRow { stamp: 1, body }).open(&names).unwrap();
         let sight = sighted(stored, &names);
         assert_eq!(told(&sight, &known).map_err(|error| error.kind()), Err(StoreErrorKind::Corrupt), "{what}");
     }
@@ -317,7 +345,7 @@ fn names_beyond_the_dictionary_stand_in_the_row() {
     let names = Arc::new(Dictionary::new((0..super::super::dictionary::MAX_NAMES).map(|n| format!("P{n}").into())));
     let properties = Properties::from_iter([("Extra", 1), ("P7", 2)]);
     let value = stamped(&properties, &names, 9);
-    let stored = OpenRow::checked(SPACE, b"key", &value).unwrap();
+    let stored = OpenRow::checked(SPACE, b"key", &value, &names).unwrap();
     assert_eq!(stored.properties(&names, None).unwrap(), properties);
     assert_eq!(stored.get("Extra", None).unwrap(), Some(ValueRef::Int32(1)));
     let select = Selection::new(&["Extra".into()], &names);
@@ -327,10 +355,22 @@ fn names_beyond_the_dictionary_stand_in_the_row() {
 #[test]
 fn the_format_is_what_it_was() {
     let names = Arc::new(Dictionary::new([]));
-    let properties =
-        Properties::from_iter([("A", Value::from("oh")), ("B", Value::Int32(-1)), ("C", Value::from("hi!"))]);
-    let value = stamped(&properties, &names, 0x0102);
-    assert_eq!(value[0], 2);
-    let body = [4, 3, 0x17, 0x25, 0x37, 5, 2, 1, 3, b'o', b'h', b'h', b'i', b'!'];
-    assert_eq!(value[5..], [&[2, 1, 0, 0, 0, 0, 0, 0][..], &body].concat());
+    let properties = Properties::from_iter([
+        ("A", Value::from("oh")),
+        ("B", Value::Int32(-1)),
+        ("C", Value::from("hi!")),
+        ("EntityType", Value::from("Cat@1")),
+    ]);
+    let body = |before| {
+        let value = stamped_after(before, &properties, &names, 0x0102);
+        assert_eq!(value[0], 3);
+        assert_eq!(value[5..13], [2, 1, 0, 0, 0, 0, 0, 0]);
+        value[13..].to_vec()
+    };
+    let said = [5, 4, 0x17, 0x25, 0x37, 0x48, 5, b'C', b'a', b't', b'@', b'1'].as_slice();
+    let own = [5, 2, 1, 3, b'o', b'h', b'h', b'i', b'!'].as_slice();
+    assert_eq!(body(OFTEN - 2), [&[0], said, own].concat(), "the last without a number");
+    assert_eq!(body(0), [&[1], own].concat());
+    let shapes: Vec<_> = names.shapes.since(0).map(|(_, shape)| shape.said()).collect();
+    assert_eq!(shapes, [said]);
 }

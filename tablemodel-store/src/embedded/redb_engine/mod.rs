@@ -54,6 +54,7 @@ fn table_name(space: Space) -> String {
         Space::Tables => "tables".to_owned(),
         Space::Dropped => "dropped".to_owned(),
         Space::Names => "names".to_owned(),
+        Space::Shapes => "shapes".to_owned(),
         Space::Rows(id) => format!("e/{:016x}", id.0),
     }
 }

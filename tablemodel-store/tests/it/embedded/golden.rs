@@ -20,6 +20,8 @@ use super::{fill, number, place, put};
 /// Of a store that was closed, and of one whose program was killed after its last commit.
 const FILES: [&str; 2] = ["closed", "killed"];
 const ROWS: i64 = 300;
+/// Rows that say of which kind they are: so many that the last of them have a shape.
+const KINDS: i32 = 12;
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/embedded/golden").join(format!("{name}.gz"))
@@ -45,6 +47,10 @@ fn every_type() -> Properties {
     values.into_iter().collect()
 }
 
+fn kind(row: i32) -> Properties {
+    Properties::from_iter([("EntityType", Value::from("Kind@1")), ("Row", row.into())])
+}
+
 async fn write(path: &Path) -> EmbeddedStore {
     let store = opened(path).unwrap();
     for table in ["Table", "Empty", "Dropped"] {
@@ -53,6 +59,10 @@ async fn write(path: &Path) -> EmbeddedStore {
     fill(&store, "Table", ROWS).await;
     fill(&store, "Dropped", 10).await;
     store.delete_table("Dropped").await.unwrap();
+    for row in 0..KINDS {
+        let batch = Batch::new("Table", "kinds").with(format!("{row:02}"), Action::Insert(kind(row)));
+        store.commit(&[batch]).await.unwrap();
+    }
     let types = Batch::new("Table", "ü types").with("row", Action::Insert(every_type()));
     store.commit(&[types]).await.unwrap();
     let delete = Batch::new("Table", "p").with("000007", Action::Delete(Condition::Exists));
@@ -93,7 +103,11 @@ async fn the_files_of_this_format_are_opened_read_and_written() {
         let store = opened(&path).unwrap();
         assert_eq!(store.stats().unwrap().repaired_at_open, name == "killed");
         assert_eq!(store.list_tables().await.unwrap(), ["Empty", "Table"]);
-        assert_eq!(store.check().await.unwrap(), ROWS as u64);
+        assert_eq!(store.check().await.unwrap(), ROWS as u64 + KINDS as u64);
+        for row in 0..KINDS {
+            let read = store.get("Table", &RowKey::new("kinds", format!("{row:02}"))).await.unwrap().unwrap();
+            assert_eq!(read.properties, kind(row), "{name}");
+        }
         let types = store.get("Table", &RowKey::new("ü types", "row")).await.unwrap().unwrap();
         assert_eq!(types.properties, every_type(), "{name}");
         assert_eq!(number(&store, "Table", "000007").await, None);
@@ -110,6 +124,6 @@ async fn the_files_of_this_format_are_opened_read_and_written() {
         put(&store, "Dropped", "r", 1).await.unwrap();
         store.close().await.unwrap();
         let store = opened(&path).unwrap();
-        assert_eq!(store.check().await.unwrap(), ROWS as u64 + 1);
+        assert_eq!(store.check().await.unwrap(), ROWS as u64 + KINDS as u64 + 1);
     }
 }

@@ -1,6 +1,6 @@
-//! Rows of one shape: the same names and types, one after the other, as those of a type mostly are.
+//! Where the values of rows with the same names and types go, for who asks for some names.
 //!
-//! A shape is learnt from a row that was found to be whole; rows of it need no second look at their names.
+//! A layout is learnt from a row that was found to be whole; rows of it need no second look at their names.
 
 use std::sync::{
     OnceLock,
@@ -13,21 +13,21 @@ use super::{
 };
 use crate::ValueRef;
 
-/// Shapes that are known again.
+/// Layouts that are known again.
 const KNOWN: usize = 4;
 
-/// The first shapes that rows were found to have.
+/// The first layouts that rows were found to have.
 #[derive(Debug, Default)]
-pub(super) struct Shapes([OnceLock<Shape>; KNOWN]);
+pub(super) struct Layouts([OnceLock<Layout>; KNOWN]);
 
-/// One shape, for those who read these columns.
+/// One layout, for those who read these columns.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub(super) struct Layout {
     heads: Box<[u8]>,
     fields: Box<[Field]>,
 }
 
-/// One property of a shape.
+/// One property of a layout.
 #[derive(Debug)]
 struct Field {
     tag: Tag,
@@ -35,24 +35,24 @@ struct Field {
     column: usize,
 }
 
-impl Shapes {
-    /// The shape of a row, if it is known.
+impl Layouts {
+    /// The layout of a row, if it is known.
     #[inline]
-    pub(super) fn of(&self, row: &StoredProperties<'_>) -> Option<&Shape> {
-        self.0.iter().map_while(OnceLock::get).find(|shape| shape.is_of(row))
+    pub(super) fn of(&self, row: &StoredProperties<'_>) -> Option<&Layout> {
+        self.0.iter().map_while(OnceLock::get).find(|layout| layout.is_of(row))
     }
 
-    /// Learns the shape of a whole row, unless enough are known; `numbers` are those of the columns.
+    /// Learns the layout of a whole row, unless enough are known; `numbers` are those of the columns.
     pub(super) fn learn(&self, row: StoredProperties<'_>, numbers: &[AtomicU32]) {
         if let Some(free) = self.0.iter().find(|place| place.get().is_none())
-            && let Some(shape) = Shape::new(row, numbers)
+            && let Some(layout) = Layout::new(row, numbers)
         {
-            let _ = free.set(shape); // another may be there by now
+            let _ = free.set(layout); // another may be there by now
         }
     }
 }
 
-impl Shape {
+impl Layout {
     fn new(row: StoredProperties<'_>, numbers: &[AtomicU32]) -> Option<Self> {
         let mut left = row;
         let mut field = || {
@@ -69,7 +69,7 @@ impl Shape {
         *self.heads == *row.heads() && self.fields.len() == row.len()
     }
 
-    /// The values of a row of this shape, each in its column; `None` unless they are whole.
+    /// The values of a row of this layout, each in its column; `None` unless they are whole.
     #[inline]
     pub(super) fn read<'s>(&self, mut row: StoredProperties<'s>, to: &mut [Option<ValueRef<'s>>]) -> Option<()> {
         for field in &self.fields {
