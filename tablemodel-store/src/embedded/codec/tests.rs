@@ -350,6 +350,14 @@ fn names_beyond_the_dictionary_stand_in_the_row() {
     assert_eq!(stored.get("Extra", None).unwrap(), Some(ValueRef::Int32(1)));
     let select = Selection::new(&["Extra".into()], &names);
     assert_eq!(stored.properties(&names, Some(&select)).unwrap(), Properties::from_iter([("Extra", 1)]));
+    // Such rows have no shape; others do.
+    let others = Properties::from_iter([("P7", Value::from(3)), ("P8", "x".into())]);
+    for _ in 0..OFTEN {
+        stamped(&properties, &names, 9);
+    }
+    let value = stamped_after(OFTEN, &others, &names, 9);
+    assert_eq!(names.shapes.len(), 1);
+    assert_eq!(OpenRow::checked(SPACE, b"key", &value, &names).unwrap().properties(&names, None).unwrap(), others);
 }
 
 #[test]
