@@ -6,6 +6,7 @@ use std::{
     io::ErrorKind,
     ops::{Bound, ControlFlow},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{
@@ -75,15 +76,15 @@ pub(super) fn stats(
 
 /// Reads everything and checks each checksum and count; gives the number of rows.
 pub(super) fn check<S: Snapshot>(view: &View<S>) -> Result<u64, StoreError> {
-    // They were read when the store was opened; here it is asked what the file holds now.
-    records::load(&view.snapshot)?;
+    // They were read when the store was opened, and have grown since; here it is asked what the file holds now.
+    let names = Arc::new(records::load(&view.snapshot)?.names);
     let mut total = 0;
     for (_, table) in view.catalogue.sorted() {
         let space = Space::Rows(table.id);
         let mut rows = 0;
         view.snapshot.scan(space, ALL, |key, value| {
             row_key(key)?;
-            OpenRow::checked(space, key, value, &view.names)?.properties(&view.names, None)?;
+            OpenRow::checked(space, key, value, &names)?.properties(&names, None)?;
             rows += 1;
             Ok(ControlFlow::Continue(()))
         })?;
@@ -203,7 +204,17 @@ mod tests {
     use redb::backends::InMemoryBackend;
 
     use super::*;
-    use crate::embedded::{catalogue::Catalogue, dictionary::Dictionary, engine::TableId};
+    use crate::{
+        DateTime, Properties, PropertyName,
+        embedded::{
+            catalogue::{Catalogue, TableEntry},
+            codec::EncodedRow,
+            dictionary::Dictionary,
+            engine::TableId,
+            keys::key_bytes,
+            property::BodyWriter,
+        },
+    };
 
     #[test]
     fn a_view_is_copied_to_an_empty_file_only() {
@@ -216,6 +227,32 @@ mod tests {
         used.apply(Sync::Disk, |group| group.create(Space::Rows(TableId(1)))).unwrap();
         assert_eq!(copy(&view, &used).unwrap_err().kind(), StoreErrorKind::Denied);
         copy(&view, &empty()).unwrap();
+    }
+
+    #[test]
+    fn a_check_reads_rows_by_the_names_that_the_file_has() {
+        let engine = redb_engine::open_backend(Box::new(InMemoryBackend::new()), 1 << 20).unwrap();
+        let (space, key) = (Space::Rows(TableId(1)), key_bytes("p", "r"));
+        let names = || Dictionary::new([PropertyName::from("A")]);
+        let (known, mut buffer) = (names(), key.clone());
+        let properties = Properties::from_iter([("A", 1)]);
+        let (writer, numbers) = (&mut BodyWriter::new(), &mut known.numbers());
+        let row = EncodedRow::append(&mut buffer, &(0..key.len()), &properties, writer, numbers);
+        row.stamp(&mut buffer, space, 1);
+        let table = TableEntry { id: TableId(1), name: "Table".to_owned(), created: DateTime::MAX };
+        let filled = engine.apply(Sync::Disk, |group| {
+            records::initialise(group)?;
+            records::put_counters(group, records::Counters { last_stamp: 1, next_table: 2 })?;
+            records::put_table(group, "table", &table)?;
+            group.put(space, &key, row.value(&buffer))
+        });
+        assert!(filled.unwrap().committed);
+        let mut catalogue = Catalogue::default();
+        catalogue.insert("table", table);
+        let checked = || check(&View::alone(engine.snapshot().unwrap(), catalogue.clone(), names()));
+        assert_eq!(checked().unwrap_err().kind(), StoreErrorKind::Corrupt, "the name is known in memory alone");
+        engine.apply(Sync::Disk, |group| records::put_names(group, &known, &mut records::Recorded::default())).unwrap();
+        assert_eq!(checked().unwrap(), 1);
     }
 
     #[test]

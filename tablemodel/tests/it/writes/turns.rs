@@ -209,6 +209,25 @@ async fn those_who_patch_one_entity_all_do() {
     }
 }
 
+#[tokio::test]
+async fn those_who_move_from_one_partition_to_another_all_arrive() {
+    for mode in MODES {
+        let db = database(mode).await;
+        for id in 0..TASKS {
+            db.insert(&order("A", id, "Rome", "monday")).await.unwrap();
+        }
+        let leave = |db: Database, id: u32| async move {
+            let mut order = Order::find().shop("A").id(id).one(&db).await?.expect("inserted");
+            order.shop = "B".into();
+            db.rekey(&mut order).await
+        };
+        together(&db, &format!("{mode:?}"), leave).await;
+        let orders = |shop: &str| db.total(Shop::find().name(shop), Shop::ORDERS);
+        assert_eq!((orders("A").await.unwrap(), orders("B").await.unwrap()), (0, i64::from(TASKS)), "{mode:?}");
+        assert_eq!(Order::of_day().shop("B").day("monday").keys(&db).await.unwrap().len(), TASKS as usize);
+    }
+}
+
 /// Each in its own row and those of two buyers, of which it knows one only once it has read what it replaces; or in a buyer's, and those of all
 /// who copy it.
 #[tokio::test]
