@@ -2,7 +2,14 @@
 //!
 //! On one thread, with every call of the store taking several steps: so that all have read before the first of them writes.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use tablemodel::{
@@ -11,7 +18,7 @@ use tablemodel::{
     store::{
         MemoryStore, TableStore,
         clock::Sleep,
-        fault::{Call, Fault, FaultPlan, FaultStore},
+        fault::{Call, Fault, FaultPlan, FaultStore, Request},
     },
 };
 use tokio::task::JoinSet;
@@ -94,11 +101,13 @@ enum Model {
     Sale(Sale),
 }
 
-/// Each call takes a while.
-struct Slow;
+/// Each call takes a while; commits are counted.
+#[derive(Clone, Default)]
+struct Slow(Arc<AtomicU32>);
 
 impl FaultPlan for Slow {
-    fn fault(&mut self, _: &Call<'_>) -> Option<Fault> {
+    fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
+        self.0.fetch_add(u32::from(matches!(call.request, Request::Commit(_))), Ordering::Relaxed);
         Some(Fault::Delay(Duration::from_millis(1)))
     }
 }
@@ -119,7 +128,11 @@ impl Sleep for Steps {
 }
 
 async fn database(mode: Consistency) -> Database {
-    let store: Arc<dyn TableStore> = Arc::new(FaultStore::new(Arc::new(MemoryStore::new()), Slow).sleeping(Steps));
+    counted(mode, Slow::default()).await
+}
+
+async fn counted(mode: Consistency, slow: Slow) -> Database {
+    let store: Arc<dyn TableStore> = Arc::new(FaultStore::new(Arc::new(MemoryStore::new()), slow).sleeping(Steps));
     let builder = Database::builder().sleep(Arc::new(Steps)).consistency(mode);
     let db = builder.with_store::<Model>(store).await.unwrap();
     db.ensure_tables().await.unwrap();
@@ -212,7 +225,8 @@ async fn those_who_patch_one_entity_all_do() {
 #[tokio::test]
 async fn those_who_move_from_one_partition_to_another_all_arrive() {
     for mode in MODES {
-        let db = database(mode).await;
+        let slow = Slow::default();
+        let db = counted(mode, slow.clone()).await;
         for id in 0..TASKS {
             db.insert(&order("A", id, "Rome", "monday")).await.unwrap();
         }
@@ -221,7 +235,10 @@ async fn those_who_move_from_one_partition_to_another_all_arrive() {
             order.shop = "B".into();
             db.rekey(&mut order).await
         };
+        slow.0.store(0, Ordering::Relaxed);
         together(&db, &format!("{mode:?}"), leave).await;
+        let commits = slow.0.load(Ordering::Relaxed);
+        assert!(commits < 14 * TASKS, "{commits} commits of {TASKS} entities: they met again and again");
         let orders = |shop: &str| db.total(Shop::find().name(shop), Shop::ORDERS);
         assert_eq!((orders("A").await.unwrap(), orders("B").await.unwrap()), (0, i64::from(TASKS)), "{mode:?}");
         assert_eq!(Order::of_day().shop("B").day("monday").keys(&db).await.unwrap().len(), TASKS as usize);
