@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::engine::Sync;
+use crate::DateTime;
 
 /// What a commit waits for before it is acknowledged, and so what a crash may undo.
 ///
@@ -27,7 +28,7 @@ pub enum Durability {
     ///
     /// A crash, also of the process alone, loses at most the commits of the last tenth of a second. The first commit after
     /// ten seconds without one waits for the disk all the same; and after a crash timestamps may be ten seconds ahead of the
-    /// clock, since ETags do not repeat.
+    /// clock, since ETags do not repeat; of several within them each adds a hundredth of a second.
     Relaxed,
     /// As `Relaxed`, with bounds for loading much data: 5 seconds or 256 MiB.
     ///
@@ -37,6 +38,9 @@ pub enum Durability {
 
 /// Stamps recorded ahead where commits do not wait for the disk: those of ten seconds, which is more than may be off it.
 const RESERVE: u64 = 10 * 10_000_000;
+
+/// Of these, the part that is recorded ahead of the stamps given out at least: a hundred thousand.
+const LEAST_SHARE: u64 = 1_000;
 
 /// How long the queue must be empty before a recovery point is made.
 const IDLE: Duration = Duration::from_millis(200);
@@ -55,6 +59,16 @@ impl Durability {
     /// commits. One beyond those waits for the disk.
     pub(super) fn reserve(self) -> u64 {
         self.bounds().map_or(0, |_| RESERVE)
+    }
+}
+
+/// The highest stamp to record as given out, where `last` was, and so many are recorded ahead. Where those given out are ahead of the clock
+/// already, as after a crash, it is little above them: else crashes would add up.
+pub(super) fn recorded(last: u64, now: DateTime, reserve: u64) -> u64 {
+    let now = u64::try_from(now.ticks()).unwrap_or(0);
+    match reserve {
+        0 => last,
+        _ => now.saturating_add(reserve).max(last.saturating_add(reserve / LEAST_SHARE)),
     }
 }
 

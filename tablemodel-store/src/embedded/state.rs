@@ -11,6 +11,7 @@ use super::{
     dictionary::Dictionary,
     engine::{Amount, Group, Space, TableId},
     keys::row_key,
+    pace,
     prepare::PreparedCommit,
     property::BodyWriter,
     records::{self, Counters, Recorded},
@@ -63,7 +64,7 @@ pub(super) struct State {
     counters: Counters,
     /// The counters as of the last time they were recorded.
     settled_counters: Counters,
-    /// How far ahead of the stamps in use they are recorded.
+    /// How far ahead they are recorded.
     reserve: u64,
     /// Stamps that the newest commit records as given out, and those that the disk does.
     recorded_stamp: u64,
@@ -180,7 +181,7 @@ impl State {
     /// Ends a group: records what it used.
     pub(super) fn settle(&mut self, group: &mut impl Group) -> Result<(), StoreError> {
         if self.counters != self.settled_counters {
-            self.recorded_stamp = self.counters.last_stamp.saturating_add(self.reserve);
+            self.recorded_stamp = pace::recorded(self.counters.last_stamp, self.now, self.reserve);
             records::put_counters(group, Counters { last_stamp: self.recorded_stamp, ..self.counters })?;
             self.settled_counters = self.counters;
         }

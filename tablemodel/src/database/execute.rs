@@ -9,10 +9,11 @@ mod contributions;
 mod current;
 mod doubt;
 mod given;
+mod one;
 mod outcome;
 mod reads;
 mod sizes;
-mod waits;
+pub(super) mod waits;
 
 pub(super) use self::asked::Asked;
 pub(crate) use self::outcome::Outcome;
@@ -69,7 +70,7 @@ impl Database {
         partition: &str,
         changes: &[Change],
     ) -> Result<Vec<Outcome>> {
-        self.run(registered, partition, changes, Asked::TOLD).await
+        self.run(registered, partition, changes, Asked::TOLD, &mut Waits::default()).await
     }
 
     async fn run(
@@ -78,8 +79,9 @@ impl Database {
         partition: &str,
         changes: &[Change],
         asked: Asked,
+        waits: &mut Waits,
     ) -> Result<Vec<Outcome>> {
-        let carried_out = self.carry_out(registered, partition, changes, asked).await;
+        let carried_out = self.carry_out(registered, partition, changes, asked, waits).await;
         carried_out.map_err(|error| error.among(changes.len())).map_err(|error| match changes {
             [change] if error.entity().is_none_or(|entity| entity == change.schema().entity_type) => {
                 error.of(change.schema().entity_type).at_key(change.key().clone())
@@ -94,6 +96,7 @@ impl Database {
         partition: &str,
         changes: &[Change],
         asked: Asked,
+        waits: &mut Waits,
     ) -> Result<Vec<Outcome>> {
         if !asked.together {
             check_count(changes)?;
@@ -103,7 +106,7 @@ impl Database {
         let placed = self.over_placed(changes).await?;
         #[cfg(feature = "blob")]
         let changes = placed.as_deref().unwrap_or(changes);
-        let mut run = Run { asked, ..Run::new(self, registered, partition) };
+        let mut run = Run { asked, waits: waits.resumed(), ..Run::new(self, registered, partition) };
         #[cfg(not(feature = "blob"))]
         super::links::check_changes(changes)?;
         #[cfg(feature = "blob")]
@@ -122,6 +125,7 @@ impl Database {
             Box::pin(run.follow_late()).await;
         }
         let result = result.map_err(|error| run.settled(error));
+        *waits = std::mem::take(&mut run.waits);
         if result.as_ref().is_err_and(|error| *error.kind() != ErrorKind::OutcomeUnknown) {
             Box::pin(self.withdraw(run.copying)).await;
         }
@@ -136,14 +140,7 @@ impl Database {
         changes: &[Change],
         asked: Asked,
     ) -> Result<()> {
-        self.run(registered, partition, changes, asked).await.map(drop)
-    }
-
-    /// One change.
-    pub(crate) async fn write_one(&self, registered: &Registered, change: Change) -> Result<Outcome> {
-        let outcomes = self.write(registered, &change.key().partition, std::slice::from_ref(&change)).await;
-        let outcomes = outcomes.map_err(Error::alone)?;
-        Ok(outcomes.into_iter().next().flatten())
+        self.run(registered, partition, changes, asked, &mut Waits::default()).await.map(drop)
     }
 }
 
@@ -185,7 +182,7 @@ pub(super) struct Run<'a> {
     /// The next plan is asked for, whatever its batches are.
     keeps_plan: bool,
     /// Its attempts, and the turns that it waited for.
-    waits: Waits<'a>,
+    waits: Waits,
     /// What is uploaded that nothing links yet.
     #[cfg(feature = "blob")]
     pub(super) uploaded: super::blobs::Uploaded,

@@ -11,7 +11,7 @@ use std::{
 };
 
 use futures_util::future::{Either, select};
-use tablemodel_store::{Batch, RowKey, StoreError};
+use tablemodel_store::{Batch, StoreError};
 use tokio::sync::OwnedMutexGuard;
 use twox_hash::XxHash3_64;
 
@@ -20,7 +20,7 @@ use crate::database::{Database, outbox::is_race};
 /// How long a turn is waited for.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Where writers meet: a row, or those who change it by what they read of it. Two that are taken for one only wait for each other.
+/// Where writers meet: a row. Two that are taken for one only wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Meeting(u64);
 
@@ -28,11 +28,6 @@ impl Meeting {
     /// At a row that a commit writes.
     pub(super) fn at(table: &str, partition: &str, row: &str) -> Self {
         Self(XxHash3_64::oneshot(format!("{table}\0{partition}\0{row}").as_bytes()))
-    }
-
-    /// Of those who read an entity, change it, and save it: each of their saves may meet others in its rows besides.
-    pub(super) fn of_updates(table: &str, key: &RowKey) -> Self {
-        Self(XxHash3_64::oneshot(format!("{table}\0{}\0{}\0", key.partition, key.row).as_bytes()))
     }
 
     /// Where a commit met another, if that is why it was refused.
@@ -45,9 +40,9 @@ impl Meeting {
 
 type Lane = tokio::sync::Mutex<()>;
 
-/// Where writers have met, as long as one of them is there.
-#[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<HashMap<Meeting, Arc<Lane>>>);
+/// Where writers have met, as long as one of them is there. Clones are one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Turns(Arc<Mutex<HashMap<Meeting, Arc<Lane>>>>);
 
 impl Turns {
     fn lanes(&self) -> MutexGuard<'_, HashMap<Meeting, Arc<Lane>>> {
@@ -55,22 +50,22 @@ impl Turns {
     }
 
     /// Takes a place in the row of those who wait.
-    fn queue(&self, at: Meeting) -> Turn<'_> {
+    fn queue(&self, at: Meeting) -> Turn {
         let lane = Arc::clone(self.lanes().entry(at).or_default());
-        Turn { turns: self, at, lane, held: None }
+        Turn { turns: self.clone(), at, lane, held: None }
     }
 }
 
 /// A turn, or the wait for one; over once it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn<'a> {
-    turns: &'a Turns,
+pub(super) struct Turn {
+    turns: Turns,
     at: Meeting,
     lane: Arc<Lane>,
     held: Option<OwnedMutexGuard<()>>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Turn {
     fn drop(&mut self) {
         self.held = None;
         let mut lanes = self.turns.lanes();
@@ -82,31 +77,14 @@ impl Drop for Turn<'_> {
 }
 
 impl Database {
-    /// Waits for a turn; none where that takes too long.
-    pub(super) async fn turn(&self, at: Meeting) -> Option<Turn<'_>> {
-        let mut turn = self.0.turns.queue(at);
-        let held = Box::pin(Arc::clone(&turn.lane).lock_owned());
-        match select(held, self.environment().turn.sleep(LONGEST)).await {
-            Either::Left((held, _)) => turn.held = Some(held),
-            Either::Right(((), waiting)) => {
-                drop(waiting);
-                return None;
-            }
-        }
-        Some(turn)
-    }
-
-    /// The same, only where others are already there.
-    pub(super) async fn turn_where_crowded(&self, at: Meeting) -> Option<Turn<'_>> {
-        if !self.0.turns.lanes().contains_key(&at) {
-            return None;
-        }
-        self.turn(at).await
+    /// Whether others are there.
+    pub(super) fn is_crowded(&self, at: Meeting) -> bool {
+        self.0.turns.lanes().contains_key(&at)
     }
 
     /// Lets `held`, turns in order, have one at each of these places too; whether it waited for them, and has them all. Those behind the first
     /// new one are given back before, and waited for anew.
-    pub(super) async fn turns<'a>(&'a self, at: BTreeSet<Meeting>, held: &mut Vec<Turn<'a>>) -> bool {
+    pub(super) async fn turns(&self, at: BTreeSet<Meeting>, held: &mut Vec<Turn>) -> bool {
         let mut wanted: BTreeSet<_> = at.into_iter().filter(|at| held.iter().all(|turn| turn.at != *at)).collect();
         let Some(first) = wanted.first() else { return false };
         let kept = held.partition_point(|turn| turn.at < *first);

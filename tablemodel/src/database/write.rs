@@ -5,7 +5,11 @@
 use tablemodel_store::Value;
 
 use crate::{
-    database::{Database, turns::Meeting},
+    database::{
+        Database,
+        execute::waits::{Rounds, Waits},
+        turns::Meeting,
+    },
     entity::{FieldError, TableEntity},
     error::{Error, ErrorKind, Result},
     path::{
@@ -21,9 +25,6 @@ use crate::{
     schema::EntitySchema,
     stored::Stored,
 };
-
-/// Rounds of `update` before it gives up.
-const UPDATE_ROUNDS: usize = 16;
 
 /// The entity of a path.
 pub(super) type EntityOf<P> = <<<P as Path>::State as PathState>::Kind as PathKind>::Entity;
@@ -81,9 +82,13 @@ impl Database {
     /// `KeyChanged` for another partition (see [`Database::rekey`]); the others of [`Database::insert`]. `entity` is then as the
     /// caller left it.
     pub async fn save<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
+        self.save_in_turn(entity, &mut Waits::default()).await
+    }
+
+    async fn save_in_turn<E: TableEntity>(&self, entity: &mut Stored<E>, waits: &mut Waits) -> Result<()> {
         let registered = self.writable(E::SCHEMA).await?;
         let change = Change::Save { old: entity.rows().clone(), new: Image::of::<E>(entity)? };
-        let rows = self.write_one(&registered, change).await?;
+        let rows = self.write_in_turn(&registered, change, waits).await?;
         entity.set_rows(rows.ok_or_else(no_row)?);
         Ok(())
     }
@@ -114,7 +119,8 @@ impl Database {
 
     /// Reads an entity, lets `change` change it, and saves it; repeated when another wrote it meanwhile.
     ///
-    /// Cost: one point read, on an index path two, and one batch a round, at most 17 attempts. `change` may run several times.
+    /// Cost: one point read, on an index path two, and one batch a round; at most 17 rounds, besides those that
+    /// [waited for a turn](crate::writing) after they had read. `change` may run several times.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -140,24 +146,21 @@ impl Database {
         P::State: Complete,
     {
         let query = path.into_query();
-        let (mut round, mut turn, mut missed) = (0, None, None);
+        let (table, mut rounds, mut missed) = (self.table_name(<EntityOf<P>>::SCHEMA.table), Rounds::default(), None);
         loop {
             // An index is read anew too: another entity may have the value by now.
             let Some(mut entity) = One::<Stored<EntityOf<P>>>::new(self, query.clone()).await? else {
                 let error = not_found::<EntityOf<P>>();
                 return Err(query.exact_key().into_iter().fold(error, Error::at_key));
             };
-            let meeting = Meeting::of_updates(<EntityOf<P>>::SCHEMA.table, entity.key());
-            if turn.is_none() {
-                turn = self.turn_where_crowded(meeting).await;
-                if turn.is_some() {
-                    continue; // those who were there before have changed it
-                }
+            let meeting = Meeting::at(&table, &entity.key().partition, &entity.key().row);
+            if rounds.wait_where_crowded(self, meeting).await {
+                continue; // those who were there before have changed it
             }
             change(&mut entity)?;
-            match self.save(&mut entity).await {
+            match self.save_in_turn(&mut entity, &mut rounds.waits).await {
                 Ok(()) => return Ok(entity),
-                Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) && round < UPDATE_ROUNDS => round += 1,
+                Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) && rounds.is_another_left() => {}
                 // Gone, or under another key, which the index says by now.
                 Err(error)
                     if *error.kind() == ErrorKind::NotFound
@@ -168,9 +171,7 @@ impl Database {
                 }
                 Err(error) => return Err(error),
             }
-            if turn.is_none() {
-                turn = self.turn(meeting).await;
-            }
+            rounds.take_turn(self, meeting).await;
         }
     }
 

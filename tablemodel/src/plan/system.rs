@@ -88,8 +88,8 @@ pub(crate) fn kind(properties: &Properties) -> RowKind<'_> {
 }
 
 fn parse(text: &str) -> Option<RowKind<'_>> {
-    let (name, version) = text.rsplit_once('@')?;
-    let version = version.parse().ok()?;
+    let (name, version) = split(text)?;
+    let version = version?;
     Some(match name.split_once('.') {
         None => RowKind::Primary { entity: name, version },
         Some((entity, "~dead")) => RowKind::Tombstone { entity },
@@ -126,15 +126,21 @@ pub(crate) struct Named<'a> {
 
 /// What the row says that it is.
 pub(crate) fn named(properties: &Properties) -> Option<Named<'_>> {
-    let (name, version) = entity_type(properties)?.split_once('@')?;
+    let (name, version) = split(entity_type(properties)?)?;
     let (entity, kind) = name.split_once('.').unwrap_or((name, ""));
-    Some(Named { entity, kind, version: version.parse().ok() })
+    Some(Named { entity, kind, version })
 }
 
 /// The version that wrote the row, by its discriminator.
 pub(crate) fn version(properties: &Properties) -> Option<u32> {
-    let (_, version) = entity_type(properties)?.rsplit_once('@')?;
-    version.parse().ok()
+    split(entity_type(properties)?)?.1
+}
+
+/// What stands before the first `@`, and the version behind it, if it is one: a number as we write it.
+fn split(discriminator: &str) -> Option<(&str, Option<u32>)> {
+    let (name, version) = discriminator.split_once('@')?;
+    let is_number = version.bytes().all(|byte| byte.is_ascii_digit()) && (version == "0" || !version.starts_with('0'));
+    Some((name, version.parse().ok().filter(|_| is_number)))
 }
 
 /// Rows of any version of this kind: `Employee@…` is one range of strings.
@@ -326,7 +332,7 @@ mod tests {
         assert_eq!(parse("Employee.by_email@12"), Some(index));
         assert_eq!(parse("Employee.~dead@2"), Some(RowKind::Tombstone { entity: "Employee" }));
         assert_eq!(parse("Employee.~part@2"), Some(RowKind::Part { entity: "Employee", version: 2 }));
-        for foreign in ["Employee", "Employee@", "Employee@x", "@"] {
+        for foreign in ["Employee", "Employee@", "Employee@x", "@", "Employee@1@1", "Employee@01", "Employee@+1"] {
             assert_eq!(parse(foreign), None, "{foreign}");
         }
     }

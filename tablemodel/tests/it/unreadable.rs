@@ -174,7 +174,7 @@ async fn verify_names_every_row_that_cannot_be_read() {
 
 #[tokio::test]
 async fn verify_names_rows_whose_type_is_damaged() {
-    for told in ["Item@", "Item@x", "Item@4294967296"] {
+    for told in ["Item@", "Item@x", "Item@4294967296", "Item@1@1", "Item@01", "Item@+1"] {
         let db = TestDatabase::new::<Model>().await.unwrap();
         db.insert(&item(1, meta())).await.unwrap();
         let stored = db.insert(&item(2, meta())).await.unwrap();

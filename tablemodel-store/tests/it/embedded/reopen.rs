@@ -2,12 +2,12 @@
 //!
 //! Every test works on a file of its own.
 
-use std::time::Duration;
+use std::{fs, path::Path, time::Duration};
 
 use proptest::prelude::*;
 use tablemodel_store::{
-    Action, Batch, DateTime, ETag, EmbeddedStore, KeyRange, Properties, PropertyName, Query, RowKey, TableStore, Uuid,
-    Value, clock::ManualClock,
+    Action, Batch, DateTime, Durability, ETag, EmbeddedStore, KeyRange, Properties, PropertyName, Query, RowKey,
+    TableStore, Uuid, Value, clock::ManualClock,
 };
 
 use super::{fill, number, numbered, place, put};
@@ -50,6 +50,30 @@ async fn a_dropped_handle_leaves_everything_on_the_disk() {
     drop(clone);
     let store = EmbeddedStore::open(&path).unwrap();
     assert_eq!(number(&store, "Table", "r").await, Some(2));
+}
+
+/// A copy of the file of an open store is what a crash would leave.
+#[tokio::test]
+async fn crashes_do_not_add_up_to_timestamps_far_ahead_of_the_clock() {
+    let (directory, path) = place();
+    let now: DateTime = "2026-03-01T00:00:00Z".parse().unwrap();
+    let latest = now.checked_add(Duration::from_secs(11)).unwrap();
+    let open = |path: &Path, durability| {
+        EmbeddedStore::builder().clock(ManualClock::new(now)).durability(durability).open(path).unwrap()
+    };
+    open(&path, Durability::Durable).create_table("Table").await.unwrap();
+    for durability in [Durability::Relaxed, Durability::Bulk] {
+        let (mut at, mut last) = (path.clone(), DateTime::MIN);
+        for crash in 0..30 {
+            let store = open(&at, durability);
+            let written = put(&store, "Table", "r", crash).await.unwrap()[0].timestamp;
+            assert!(last < written && written <= latest, "{crash}: {written} after {last}, at {now}");
+            store.flush().await.unwrap();
+            let left = directory.path().join(format!("{durability:?}{crash}"));
+            fs::copy(&at, &left).unwrap();
+            (at, last) = (left, written);
+        }
+    }
 }
 
 #[tokio::test]

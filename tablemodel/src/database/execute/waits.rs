@@ -1,4 +1,5 @@
-//! Between two attempts of a run: its wait for turns, or for a while; and what it ends with when no attempt is left.
+//! Between two attempts of a run, or of an update that is made of several: its wait for turns, or for a while; and what a run ends with
+//! when no attempt is left.
 //!
 //! Nothing is read or written here.
 
@@ -9,6 +10,7 @@ use tablemodel_store::Batch;
 use super::Run;
 use crate::{
     database::{
+        Database,
         calls::ATTEMPTS,
         turns::{Meeting, Turn},
     },
@@ -18,17 +20,58 @@ use crate::{
 /// How many attempts may be made besides, each of which waited for turns that it had not yet.
 const WAITED: u32 = 32;
 
+/// How often an update is made anew, besides those that waited for turns.
+const ROUNDS: u32 = 16;
+
 /// The attempts of a run, and its turns.
 #[derive(Debug, Default)]
-pub(super) struct Waits<'a> {
+pub(in crate::database) struct Waits {
     /// Where it met others of this program, in order.
-    turns: Vec<Turn<'a>>,
+    turns: Vec<Turn>,
     /// It planned before it had all of them: what it reads now, others leave as it is.
     behind: bool,
     /// How many attempts were begun.
     pub(super) begun: u32,
     /// How many of them waited for turns between plan and commit.
     waited: u32,
+}
+
+impl Waits {
+    /// For a run by who has these turns.
+    pub(super) fn resumed(&mut self) -> Self {
+        Self { turns: std::mem::take(&mut self.turns), ..Self::default() }
+    }
+}
+
+/// The rounds of an update, and the turns that it keeps from one to the next: what it reads under them, no other of this program changes.
+#[derive(Debug, Default)]
+pub(in crate::database) struct Rounds {
+    /// Of the last one.
+    pub(in crate::database) waits: Waits,
+    /// How many were in vain, and how many of those waited after they had read.
+    made: u32,
+    waited: u32,
+}
+
+impl Rounds {
+    /// Whether there may be another round after one in vain. One that waited is not counted: while it did, others changed what it had read.
+    pub(in crate::database) fn is_another_left(&mut self) -> bool {
+        match self.waits.waited {
+            1.. if self.waited < WAITED => self.waited += 1,
+            _ => self.made += 1,
+        }
+        self.made <= ROUNDS
+    }
+
+    /// Waits for a turn before anything is read, where others are and this has none yet; whether it did.
+    pub(in crate::database) async fn wait_where_crowded(&mut self, db: &Database, at: Meeting) -> bool {
+        self.waits.turns.is_empty() && db.is_crowded(at) && self.take_turn(db, at).await
+    }
+
+    /// Waits for a turn, unless this has it; whether it did.
+    pub(in crate::database) async fn take_turn(&mut self, db: &Database, at: Meeting) -> bool {
+        Box::pin(db.turns(BTreeSet::from([at]), &mut self.waits.turns)).await
+    }
 }
 
 impl Run<'_> {

@@ -6,7 +6,7 @@ use std::{
     future::Future,
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -208,6 +208,45 @@ async fn those_who_update_one_entity_all_change_it() {
         };
         together(&db, &format!("{mode:?}"), visit).await;
         assert_eq!(Shop::find().name("A").one(&db).await.unwrap().unwrap().visits, i64::from(TASKS));
+    }
+}
+
+/// Others patch it, or count in it, one after the other without an end: none of them waits for what it reads before it writes.
+#[tokio::test]
+async fn who_updates_an_entity_is_not_kept_from_it_by_others() {
+    const OTHERS: u32 = 8;
+    const UPDATES: i64 = 20;
+    for mode in MODES {
+        let db = database(mode).await;
+        let shop = || Shop::find().name("A");
+        let (ended, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+        let mut others = JoinSet::new();
+        for other in 0..OTHERS {
+            let (db, ended, written) = (db.clone(), Arc::clone(&ended), Arc::clone(&written));
+            others.spawn(async move {
+                while !ended.load(Ordering::Relaxed) {
+                    let number = written.fetch_add(1, Ordering::Relaxed);
+                    match other % 2 {
+                        0 => db.patch(shop(), Shop::MOTTO.set(format!("m{number}"))).await.unwrap(),
+                        _ => drop(db.insert(&order("A", number, "Rome", &format!("d{number}"))).await.unwrap()),
+                    }
+                }
+            });
+        }
+        for _ in 0..UPDATES {
+            let visit = |shop: &mut Shop| {
+                shop.visits += 1;
+                Ok(())
+            };
+            db.update(shop(), visit).await.unwrap_or_else(|error| panic!("{mode:?}: {error}"));
+        }
+        ended.store(true, Ordering::Relaxed);
+        while let Some(other) = others.join_next().await {
+            other.expect("no task panics");
+        }
+        assert!(written.load(Ordering::Relaxed) > OTHERS, "they wrote meanwhile");
+        assert_eq!(shop().one(&db).await.unwrap().unwrap().visits, UPDATES, "{mode:?}");
+        assert!(db.verify().await.unwrap().is_clean(), "{mode:?}");
     }
 }
 
