@@ -92,6 +92,8 @@ impl EmbeddedStoreBuilder {
     }
 
     /// Whether to create the file if there is none. Default: `true`.
+    ///
+    /// A store appears whole. A file of no bytes was none, or has lost what it had, and is `Corrupt`.
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
@@ -135,12 +137,8 @@ impl EmbeddedStoreBuilder {
     }
 
     fn open_file(self, path: &Path) -> Result<EmbeddedStore, StoreError> {
-        let access = match (self.read_only, self.create) {
-            (true, _) => Access::Read,
-            (false, true) => Access::Create,
-            (false, false) => Access::Write,
-        };
-        if access == Access::Create && !path.exists() {
+        let access = if self.read_only { Access::Read } else { Access::Write };
+        if access == Access::Write && self.create && !path.exists() {
             create(path)?;
         }
         let engine = redb_engine::open_file(path, access, self.cache_bytes - self.row_bytes())?;

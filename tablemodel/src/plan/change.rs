@@ -343,7 +343,7 @@ impl Planner<'_> {
 pub(crate) fn is_primary(schema: &EntitySchema, row: &Row) -> bool {
     match system::kind(&row.properties) {
         RowKind::Primary { entity, version } => entity == schema.entity_type && !schema.is_of_other_form(version),
-        RowKind::Foreign => schema.adopt,
+        RowKind::Foreign => system::is_adopted(schema, &row.properties),
         RowKind::Derived { .. } | RowKind::Part { .. } | RowKind::Tombstone { .. } => false,
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn check(
     check_kind(row, is_recorded)?;
     if let Some(schema) = adopter(model, row, call) {
         let detail =
-            "the table is adopted, and a row of no type of ours at such keys is read as this entity: write it by";
+            "the table is adopted, and a row of no other type at such keys is read as this entity: write it by";
         return Err(Error::unsupported(format!("{detail} {}", call.typed())).of(schema.entity_type));
     }
     match call {
@@ -131,10 +131,9 @@ fn told(row: Plain<'_>) -> &str {
 /// The entity that reads the row, of another program, as its own: by its keys alone where it is to be new; where one stands there, as reads and
 /// `verify` tell, so that what comes as `other` can be written.
 fn adopter(model: &[&'static EntitySchema], row: Plain<'_>, call: Call) -> Option<&'static EntitySchema> {
-    if system::kind(row.properties) != RowKind::Foreign {
-        return None;
-    }
-    let adopts = |schema: &&'static EntitySchema| schema.adopt && schema.table.eq_ignore_ascii_case(row.table);
+    let adopts = |schema: &&'static EntitySchema| {
+        system::is_adopted(schema, row.properties) && schema.table.eq_ignore_ascii_case(row.table)
+    };
     let by_keys = model.iter().copied().filter(adopts).find(|schema| key_values(schema, row.key).is_ok());
     match call {
         Call::Insert => by_keys,

@@ -82,6 +82,17 @@ pub(crate) fn entity_type(properties: &Properties) -> Option<&str> {
     }
 }
 
+/// Whether a row of another program may be an entity of this type, which takes such rows over: it names no type, or this one as other
+/// programs do, without a version.
+pub(crate) fn is_adopted(schema: &EntitySchema, properties: &Properties) -> bool {
+    schema.adopt
+        && match properties.get_constant(ENTITY_TYPE) {
+            None => true,
+            Some(ValueRef::String(text)) => text.is_empty() || text == schema.entity_type,
+            Some(_) => false,
+        }
+}
+
 /// What the row is.
 pub(crate) fn kind(properties: &Properties) -> RowKind<'_> {
     entity_type(properties).and_then(parse).unwrap_or(RowKind::Foreign)

@@ -32,10 +32,8 @@ pub(crate) enum Writer {
 
 /// Whether the row is of the version and kind of this discriminator. The one comparison that most rows take.
 pub(crate) fn is_current(schema: &EntitySchema, discriminator: &str, row: &Row) -> bool {
-    match system::entity_type(&row.properties) {
-        Some(text) => text == discriminator,
-        None => schema.adopt && schema.version == 1,
-    }
+    system::entity_type(&row.properties) == Some(discriminator)
+        || (schema.version == 1 && system::is_adopted(schema, &row.properties))
 }
 
 /// Whether the row of this entity is of a version before this one, be it one that the program knows or not.
@@ -47,7 +45,7 @@ pub(crate) fn is_older(schema: &EntitySchema, row: &Row) -> bool {
 pub(crate) fn of_head(schema: &EntitySchema, head: &Row) -> Option<u32> {
     match system::kind(&head.properties) {
         RowKind::Primary { version, .. } => Some(version),
-        RowKind::Foreign if schema.adopt => Some(1),
+        RowKind::Foreign if system::is_adopted(schema, &head.properties) => Some(1),
         _ => None,
     }
 }
@@ -59,7 +57,7 @@ pub(crate) fn writer(schema: &'static EntitySchema, row: &Row) -> Result<Writer>
     }
     let version = match system::kind(&row.properties) {
         RowKind::Primary { version, .. } | RowKind::Derived { version, .. } | RowKind::Part { version, .. } => version,
-        RowKind::Foreign if schema.adopt => 1,
+        RowKind::Foreign if system::is_adopted(schema, &row.properties) => 1,
         RowKind::Tombstone { .. } | RowKind::Foreign => {
             return Err(Error::corrupt("the row is not of this type").of(schema.entity_type).at_key(row.key.clone()));
         }

@@ -68,7 +68,10 @@ fn open_to_write(path: &Path, access: Access, cache_bytes: usize) -> Result<Redb
     let opened = OpenOptions::new().read(true).write(true).create(create).truncate(false).open(path);
     let file = opened.map_err(|failure| unopened(path, &failure))?;
     if !create && is_empty(&file) {
-        return Err(StoreError::new(StoreErrorKind::Corrupt, "the file is empty; restore a backup, or create a store"));
+        return Err(StoreError::new(
+            StoreErrorKind::Corrupt,
+            "the file is empty; restore a backup, or remove it and create a store",
+        ));
     }
     let backend = FileBackend::new(file).map_err(Failure::from)?;
     open_backend(Box::new(backend), cache_bytes)

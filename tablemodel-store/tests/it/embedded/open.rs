@@ -147,15 +147,22 @@ fn a_database_of_another_program_is_refused_and_keeps_its_data() {
 }
 
 #[tokio::test]
-async fn an_empty_file_becomes_a_store_where_one_may_be_created() {
+async fn an_empty_file_is_no_store_since_none_was_ever_so_short() {
     let (_directory, path) = place();
     fs::write(&path, b"").unwrap();
+    refused(
+        &path,
+        EmbeddedStore::open(&path),
+        StoreErrorKind::Corrupt,
+        "the file is empty; restore a backup, or remove it",
+    );
     let existing = EmbeddedStore::builder().create(false).open(&path);
     refused(&path, existing, StoreErrorKind::Corrupt, "empty");
     let read_only = EmbeddedStore::builder().read_only(true).open(&path);
     refused(&path, read_only, StoreErrorKind::Corrupt, "empty");
-    let store = EmbeddedStore::open(&path).unwrap();
-    store.create_table("Table").await.unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), 0);
+    fs::remove_file(&path).unwrap();
+    EmbeddedStore::open(&path).unwrap().create_table("Table").await.unwrap();
 }
 
 #[tokio::test]
@@ -166,7 +173,7 @@ async fn a_truncated_store_is_refused_or_read_rightly() {
     super::fill(&store, "Table", 2_000).await;
     store.close().await.unwrap();
     let whole = fs::read(&path).unwrap();
-    for part in 1..16 {
+    for part in 0..16 {
         fs::write(&path, &whole[..whole.len() * part / 16]).unwrap();
         let checked = match EmbeddedStore::open(&path) {
             Ok(store) => store.check().await,

@@ -128,16 +128,27 @@ fn status_lines(status: &MigrationStatus) -> Vec<String> {
     }
     let why = |step: &Step| if status.switch { undo::switched(step) } else { "" };
     lines.extend(status.steps.iter().map(|step| format!("  {}", told(step, why(step)))));
-    let (ranges, done) = status.ranges;
-    if ranges > 0 {
-        let (entities, touched) = (status.entities, status.touched);
-        lines.push(format!("  {touched} of {entities} entities written once more, {done} of {ranges} ranges done"));
-    }
+    lines.extend((status.ranges.0 > 0).then(|| format!("  {}", reached(status))));
     if status.failed > 0 {
         lines.push(format!("  {} set aside: see `failures`, then `retry-failures`", status.failed));
     }
     lines.extend(status.rate.map(|rate| format!("  at most {rate} entities a second")));
     lines
+}
+
+/// How many entities were written once more: of how many is told while some are left.
+fn reached(status: &MigrationStatus) -> String {
+    let MigrationStatus { entities, touched, ranges: (ranges, done), .. } = status;
+    if done < ranges {
+        return format!("{touched} of {entities} entities written once more, {done} of {ranges} ranges done");
+    }
+    let others = entities.saturating_sub(status.failed).saturating_sub(*touched);
+    match others {
+        0 => format!("{touched} entities written once more"),
+        _ => format!(
+            "{touched} entities written once more; of {others} that were counted this was not needed, or not put down before a call died"
+        ),
+    }
 }
 
 fn plan_line(plan: &AppliedPlan) -> String {
@@ -186,4 +197,38 @@ pub(super) fn steps(steps: &[Step]) -> Vec<Json> {
 
 fn json_of(step: &Step) -> Json {
     json!({ "entity": step.entity, "index": step.index, "rewrite": step.rewrite(), "moved": step.moved(), "state": step.state.word() })
+}
+
+#[cfg(test)]
+mod tests {
+    use tablemodel_store::DateTime;
+
+    use super::*;
+
+    fn status(entities: u64, touched: u64, failed: u64, ranges: (u64, u64)) -> MigrationStatus {
+        MigrationStatus {
+            migration: "0001".to_owned(),
+            steps: Vec::new(),
+            started: DateTime::MIN,
+            finished: None,
+            undone: false,
+            switch: false,
+            entities,
+            touched,
+            failed,
+            ranges,
+            paused: false,
+            rate: None,
+        }
+    }
+
+    #[test]
+    fn how_many_were_written_is_told_as_a_share_only_while_some_are_left() {
+        let begun = reached(&status(3202, 1000, 0, (4, 1)));
+        assert_eq!(begun, "1000 of 3202 entities written once more, 1 of 4 ranges done");
+        assert_eq!(reached(&status(3202, 3202, 0, (4, 4))), "3202 entities written once more");
+        assert_eq!(reached(&status(3202, 3201, 1, (4, 4))), "3201 entities written once more");
+        let killed = reached(&status(3202, 1501, 0, (4, 4)));
+        assert!(killed.starts_with("1501 entities written once more; of 1701 that were counted"), "{killed}");
+    }
 }

@@ -160,7 +160,8 @@ pub struct MigrationStatus {
     pub switch: bool,
     /// Entities to be written once more, as counted before.
     pub entities: u64,
-    /// Entities that were.
+    /// Entities that were. Fewer also once it is finished, where the program wrote or deleted some itself meanwhile, or an earlier call died
+    /// before it had put down its last batch.
     pub touched: u64,
     /// Entities that were set aside.
     pub failed: u64,

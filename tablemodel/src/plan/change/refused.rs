@@ -28,10 +28,15 @@ pub(crate) fn reserved(schema: &'static EntitySchema, row: &Row) -> Error {
 
 /// That `row` stands at the key of an entity that is to be new.
 pub(crate) fn exists(schema: &'static EntitySchema, key: RowKey, row: &Row) -> Error {
-    let detail = match system::kind(&row.properties).entity() {
-        Some(entity) if entity == schema.entity_type => "an entity with this key exists".to_owned(),
-        Some(entity) => format!("a row of `{entity}` has this key"),
-        None => "a row that is no entity's has this key; `adopt` takes such rows over".to_owned(),
+    let is_ours = system::is_adopted(schema, &row.properties);
+    let detail = match (system::kind(&row.properties).entity(), system::entity_type(&row.properties)) {
+        (Some(entity), _) if entity == schema.entity_type => "an entity with this key exists".to_owned(),
+        (Some(entity), _) => format!("a row of `{entity}` has this key"),
+        (None, _) if is_ours => "an entity with this key exists, of another program".to_owned(),
+        (None, Some(theirs)) if theirs != schema.entity_type => {
+            format!("a row of `{theirs}`, of another program, has this key")
+        }
+        (None, _) => "a row that is no entity's has this key; `adopt` takes such rows over".to_owned(),
     };
     Error::new(ErrorKind::AlreadyExists, detail).of(schema.entity_type).at_key(key)
 }

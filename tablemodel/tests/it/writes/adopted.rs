@@ -97,6 +97,90 @@ async fn rows_of_several_types_show_another_programs_row_as_what_takes_it_over()
     assert!(db.get::<Customer>(&RowKey::new("eu", "c_0001")).await.expect("read").is_some());
 }
 
+/// As Microsoft's guide has them: one table, and `EntityType` is the name alone.
+mod named {
+    use super::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Legacy", partition = "{region}", row = "c_{id:04}", adopt)]
+    pub(super) struct Customer {
+        pub(super) region: String,
+        pub(super) id: u32,
+        pub(super) name: String,
+    }
+
+    #[derive(Debug, TableModel)]
+    pub(super) enum Named {
+        Customer(Customer),
+        #[table(other)]
+        Other(Row),
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_names_another_type_is_not_taken_over() {
+    use named::{Customer, Named};
+    let db = TestDatabase::new::<Named>().await.expect("a database");
+    let types = [
+        ("c_0001", "Customer".into()),
+        ("c_0002", "Robot".into()),
+        ("c_0003", Value::from(7_i32)),
+        ("c_0004", "".into()),
+    ];
+    for (row, told) in types.clone() {
+        let theirs = properties([("EntityType", told), ("Name", "Ada".into())]);
+        plant(&db, "Legacy", "eu", row, Action::Insert(theirs)).await;
+    }
+    let broken = properties([("EntityType", "Robot".into())]); // what a customer has it lacks
+    plant(&db, "Legacy", "eu", "c_0005", Action::Insert(broken)).await;
+
+    let path = || Customer::find().region("eu");
+    let ids: Vec<u32> = path().all(&db).await.expect("read").iter().map(|customer| customer.id).collect();
+    assert_eq!((ids, path().count(&db).await.expect("counted")), (vec![1, 4], 2));
+    let others = Named::rows(Customer::in_partition("eu")).all(&db).await.expect("read");
+    let others: Vec<_> = others.into_iter().filter(|row| matches!(row, Named::Other(_))).collect();
+    assert_eq!(others.len(), 3);
+    let verified = db.verify().await.expect("verify runs");
+    assert!(verified.is_clean() && (verified.entities, verified.foreign) == (2, 3), "{verified:?}");
+
+    let robot = Customer { region: "eu".into(), id: 2, name: "Bob".into() };
+    assert!(path().id(2).one(&db).await.expect("read").is_none());
+    for error in [db.insert(&robot).await.expect_err("taken"), db.upsert(&robot).await.expect_err("taken")] {
+        assert_eq!(*error.kind(), ErrorKind::AlreadyExists);
+        assert!(error.to_string().contains("a row of `Robot`, of another program, has this key"), "{error}");
+    }
+    assert_eq!(*db.patch(path().id(2), Customer::NAME.set("Bob")).await.expect_err("none").kind(), ErrorKind::NotFound);
+    let error = db.insert(&Customer { id: 1, ..robot.clone() }).await.expect_err("there");
+    assert!(error.to_string().contains("an entity with this key exists"), "{error}");
+
+    let mut ada = path().id(1).one(&db).await.expect("read").expect("there");
+    ada.name = "Ada L".into();
+    db.save(&mut ada).await.expect("saved");
+    let row = db.store().get("Legacy", ada.key()).await.expect("read").expect("there");
+    assert_eq!(row.properties.get("EntityType"), Some(ValueRef::String("Customer@1")));
+    for (row, told) in types.into_iter().skip(1).take(2) {
+        let theirs = db.store().get("Legacy", &RowKey::new("eu", row)).await.expect("read").expect("there");
+        assert_eq!(theirs.properties.get("EntityType"), Some(told.as_ref()), "it stays as it was");
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_names_another_type_is_written_as_a_row_beside_what_is_adopted() {
+    use named::{Customer, Named};
+    let db = TestDatabase::new::<Named>().await.expect("a database");
+    let typed = |told: &'static str| properties([("EntityType", told.into()), ("Name", "Ada".into())]);
+    db.insert_row("Legacy", RowKey::new("eu", "c_0002"), typed("Robot")).await.expect("nobody's");
+    let error = db.insert_row("Legacy", RowKey::new("eu", "c_0003"), typed("Customer")).await.expect_err("adopted");
+    assert_eq!(*error.kind(), ErrorKind::Unsupported, "{error}");
+    let Named::Other(mut robot) = Named::rows(Customer::in_partition("eu")).all(&db).await.expect("read").remove(0)
+    else {
+        panic!("no entity")
+    };
+    robot.properties.insert("Name", "Marvin");
+    db.replace_row("Legacy", &mut robot).await.expect("replaced");
+    db.delete_row("Legacy", &robot).await.expect("deleted");
+}
+
 /// A store is asked for rows of any type, and those of other programs count to the limit of its pages.
 #[tokio::test]
 async fn the_first_entities_behind_thousands_of_other_rows_take_few_requests() {

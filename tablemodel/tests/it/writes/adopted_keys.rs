@@ -36,9 +36,11 @@ enum Legacy {
 async fn filled(mode: Consistency) -> TestDatabase {
     let db = store_of::<Orders>(mode).await;
     db.store().create_table("Legacy").await.expect("made");
+    for (id, told) in [(1, ""), (2, "Customer"), (3, "Robot")] {
+        let theirs = properties([("Name", "Ada".into()), ("EntityType", told.into())]);
+        plant(&db, "Legacy", "eu", &format!("c_{id:04}"), Action::Insert(theirs)).await;
+    }
     for id in 1..=2_i32 {
-        let theirs = Action::Insert(properties([("Name", "Ada".into())]));
-        plant(&db, "Legacy", "eu", &format!("c_{id:04}"), theirs).await;
         let theirs = Action::Insert(properties([("Sum", (10 * id).into())]));
         plant(&db, "Legacy", "eu", &format!("i_{id:04}"), theirs).await;
     }
@@ -57,6 +59,8 @@ async fn rows_at_keys_of_no_entity_or_of_another_hold_up_no_index() {
         assert_eq!(Invoice::by_sum().region("eu").sum(20).count(&db).await.expect("readable"), 1);
         let fax = db.store().get("Legacy", &RowKey::new("eu", "fax_1")).await.unwrap().expect("there");
         assert_eq!(fax.properties.get("EntityType"), None, "another program's row stays as it is");
+        let robot = db.store().get("Legacy", &RowKey::new("eu", "c_0003")).await.unwrap().expect("there");
+        assert_eq!(robot.properties.get("EntityType"), Some(ValueRef::String("Robot")), "at keys of ours too");
         assert_clean(&db).await;
     }
 }
@@ -108,8 +112,10 @@ async fn a_rewrite_of_adopted_rows_ends_though_others_stand_beside_them() {
         let db = next::<newer::Legacy>(&store).await;
         let applied = db.migrations().apply().await.expect("applied");
         assert!(applied.is_complete() && applied.failed == 0, "{mode:?}: {applied:?}");
-        let row = db.store().get("Legacy", &RowKey::new("eu", "c_0001")).await.unwrap().expect("there");
-        assert_eq!(row.properties.get("EntityType"), Some(ValueRef::String("Customer@2")));
+        for (row, told) in [("c_0001", "Customer@2"), ("c_0002", "Customer@2"), ("c_0003", "Robot")] {
+            let row = db.store().get("Legacy", &RowKey::new("eu", row)).await.unwrap().expect("there");
+            assert_eq!(row.properties.get("EntityType"), Some(ValueRef::String(told)));
+        }
     }
 }
 
