@@ -24,11 +24,13 @@ use crate::{
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     plan::{
+        batch::BatchAway,
         change::{Change, stale_etag},
         entries::told,
         group::Group,
         image::Image,
         known::Known,
+        states::IndexState,
         version::Old,
     },
     rooms::{copy, rekey::Move},
@@ -207,12 +209,12 @@ impl Database {
         since: Since,
     ) -> Result<()> {
         let before = told(was, |_| false).entries;
-        for away in claimed(&moving.to)? {
-            let stays =
-                before.iter().any(|entry| entry.row == away.row.row && entry.away.as_ref() == Some(&away.row.away));
-            if stays {
-                continue;
-            }
+        let stays = |away: &BatchAway| {
+            before.iter().any(|entry| entry.row == away.row.row && entry.away.as_ref() == Some(&away.row.away))
+        };
+        // Of an index that is not written nobody has a value.
+        let is_written = |away: &BatchAway| registered.setting.of(away.row.index) >= IndexState::WriteOnly;
+        for away in claimed(&moving.to)?.into_iter().filter(|away| is_written(away) && !stays(away)) {
             if self.take_claim(&away, &moving.to.key.partition, Some(reserved), since).await? == Taken::Stale {
                 return Err(Error::new(ErrorKind::Unavailable, "another program wants the new key; try again"));
             }

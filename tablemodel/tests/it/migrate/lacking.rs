@@ -12,22 +12,26 @@ use super::{Club, MODES, all_rows, assert_built, assert_clean, badged, filled, f
 
 /// A store of 201 persons over which a migration that builds badges died when it had come to this state.
 async fn dead(mode: Consistency, at: IndexState) -> TestDatabase {
-    let whole = badged(mode, 3, 67).await;
+    dead_over::<unique::Club>(&badged(mode, 3, 67).await, at).await
+}
+
+/// Such a store, over which a migration to this model died.
+async fn dead_over<M: TableModel>(whole: &TestDatabase, at: IndexState) -> TestDatabase {
     for call in 0..500 {
         let store = whole.fork().expect("in memory");
-        let db = next::<unique::Club>(&store).await;
+        let db = next::<M>(&store).await;
         store.fail(Script::new().at(call, Fault::CrashAfter));
         let _ = db.migrations().apply().workers(1).batch(20).await;
         drop(db);
         store.fail(Script::new());
         let store = store.reopen::<first::Club>().await.expect("opened");
         store.clock().advance(Duration::from_secs(130));
-        let db = program::<unique::Club>(&store).await;
+        let db = program::<M>(&store).await;
         if db.migrations().status().await.unwrap().is_some() && states(&db).await == [at] {
             return store;
         }
     }
-    panic!("{mode:?}: it never was {at:?}");
+    panic!("it never was {at:?}");
 }
 
 fn assert_refused(error: &Error, told: &str) {
@@ -133,5 +137,29 @@ async fn who_does_not_have_the_entity_takes_its_indexes_back_with_their_rows() {
         drop(db);
         store.clock().advance(Duration::from_secs(130));
         assert_clean(&next::<first::Club>(&store).await, &told).await;
+    }
+}
+
+#[tokio::test]
+async fn who_moves_to_another_partition_claims_no_value_of_an_index_that_is_not_written_yet() {
+    use super::claimed::{Club, Person};
+    for at in [IndexState::Absent, IndexState::DeleteOnly, IndexState::WriteOnly] {
+        let store = dead_over::<Club>(&badged(Consistency::Azure, 1, 67).await, at).await;
+        let db = program::<Club>(&store).await;
+        let of = |id: u32| Person::find().club("c0").id(id);
+        let mut moved = Vec::new();
+        for id in 1..=2 {
+            let mut person = of(id).one(&db).await.expect("read").expect("there");
+            (person.club, person.badge) = ("c9".into(), Some(700));
+            moved.push(db.rekey(&mut person).await);
+        }
+        let is_written = at == IndexState::WriteOnly;
+        assert!(moved[0].is_ok(), "{at:?}: {moved:?}");
+        let refused = moved[1].as_ref().err().map(|error| matches!(error.kind(), ErrorKind::UniqueViolation { .. }));
+        assert_eq!(refused, is_written.then_some(true), "{at:?}: {moved:?}");
+        let is_claim = |row: &tablemodel::Row| row.key.partition == "000700";
+        let claims = all_rows(&db, "Badges").await.into_iter().filter(is_claim).count();
+        assert_eq!(claims, usize::from(is_written), "{at:?}");
+        assert_clean(&db, &format!("{at:?}")).await;
     }
 }
