@@ -55,7 +55,7 @@ impl Database {
 
     /// The aggregate in this property of the target, if rows that may be left of older versions of a source add to it otherwise.
     pub(super) fn mixed_in(&self, target: &EntitySchema, property: &str) -> Result<Option<&'static AggregateSchema>> {
-        for source in self.model().iter().copied().filter(|source| source.has_ancestors()) {
+        for source in self.model().iter().copied().filter(|source| !source.aggregates.is_empty()) {
             let registered = self.registered(source)?;
             let mut mixed = registered.mixed.iter();
             let is_it = |of: &&&AggregateSchema| of.target.entity_type == target.entity_type && of.into == property;

@@ -260,7 +260,12 @@ impl Database {
     }
 
     async fn write_lease(&self, id: &str, epoch: i64) -> Result<()> {
-        let names = |schema: &'static EntitySchema| followers(schema).chain(rewrites::known(schema));
+        let lacked =
+            |schema: &'static EntitySchema| self.registered(schema).map_or_else(|_| Vec::new(), |of| of.lacked.clone());
+        let names = |schema: &'static EntitySchema| {
+            let lacked = lacked(schema); // copies among them by which newer versions copy more
+            followers(schema).filter(move |name| !lacked.contains(name)).chain(rewrites::known(schema))
+        };
         let model = self.model();
         let indexes = model
             .iter()

@@ -3,6 +3,7 @@
 //!
 //! Indexes are not built here; a program only obeys the states it finds.
 
+pub(super) mod changed;
 pub(super) mod kept;
 mod known;
 pub(super) mod lapsed;
@@ -148,10 +149,12 @@ pub(super) fn beyond(schema: &'static EntitySchema, rows: &HashMap<String, Row>)
 /// The indexes of the entity that are kept, or were, and that rows of its own version are not in. None where no such row is written
 /// any more.
 fn lacked(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<String>> {
+    let mut narrower = narrower(schema, rows)?;
     match rewrites::newest(schema.entity_type, rows)? {
-        Some(newest) if newest > schema.version => Ok(Vec::new()),
+        Some(newest) if newest > schema.version => Ok(narrower),
         _ => {
             let mut lacked = unnamed(schema, rows)?;
+            lacked.append(&mut narrower);
             if let Some((moved, row)) = move_of(schema, rows)
                 && moved::narrowed(moved, row)?.is_some()
             {
@@ -160,6 +163,18 @@ fn lacked(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<
             Ok(lacked)
         }
     }
+}
+
+/// The copies by which newer versions copy more: that a source changes so, this program does not tell.
+fn narrower(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<String>> {
+    let mut narrower = Vec::new();
+    for (name, row) in changed::overtaken(schema, rows) {
+        let is_copy = schema.derived_position(&name).is_some_and(|at| schema.copy(at).is_some());
+        if is_copy && state(row)? != IndexState::Absent {
+            narrower.push(name);
+        }
+    }
+    Ok(narrower)
 }
 
 /// The move of the entity, and the row of its state.
@@ -276,6 +291,7 @@ pub(super) fn recorded_tables<'r>(
 /// For which version of the entity an index is recorded, and where its rows stand.
 pub(super) fn record_for(schema: &'static EntitySchema, name: &str, properties: &mut Properties) {
     properties.insert("Version", i64::from(schema.version));
+    changed::raise(schema, name, properties);
     match place(schema, name) {
         Some(table) => drop(properties.insert("Table", table)),
         None => drop(properties.remove("Table")),

@@ -74,7 +74,7 @@ impl Database {
             Some(aggregate) => (aggregate, "the aggregate is not built; see `db.migrations()`"),
             None => match self.mixed_in(schema, property)? {
                 Some(aggregate) => {
-                    (aggregate, "rows of older versions add to the aggregate otherwise; see `db.migrations()`")
+                    (aggregate, "rows of other versions add to the aggregate otherwise; see `db.migrations()`")
                 }
                 None => return Ok(()),
             },

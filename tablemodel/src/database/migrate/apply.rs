@@ -134,6 +134,7 @@ impl<'a> Apply<'a> {
         if self.rate.is_some_and(|rate| !rate.is_finite() || rate <= 0.0) {
             return Err(Error::new(ErrorKind::Invalid, "a rate is a number of entities a second, above 0"));
         }
+        self.db.forget_newer(Rows::read(&self.db).await?.all()).await?;
         let mut applied = Applied::default();
         let mut patience = Patience::new(self.db.environment(), self.wait);
         let wanted = |rows: &Rows| {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     database::{
         Database,
-        registry::{self, INDEX, beyond, followers, index_row, lapsed},
+        registry::{self, INDEX, beyond, changed, followers, index_row, lapsed},
         rewrites,
     },
     error::{Error, ErrorKind, Result},
@@ -90,6 +90,10 @@ impl Rows {
             registry::kept::check(schema, &self.0)?;
             for index in followers(schema).chain(rewrites::recorded(schema)) {
                 let state = self.complete(&entity, &index)?;
+                if self.row(&index_row(&entity, &index)).is_some_and(|row| changed::is_overtaken(schema, row)) {
+                    plan.newer.push(DroppedIndex { entity: entity.clone(), index, state });
+                    continue;
+                }
                 let is_taken = self.is_taken(&entity, &index)?;
                 let step = Step { entity: entity.clone(), index, state };
                 match (state, is_taken) {
@@ -137,9 +141,12 @@ impl Rows {
     /// That the store keeps nothing for a newer program, which this one would not know how to migrate.
     pub(super) fn check_newest(&self, db: &Database) -> Result<()> {
         let Some(newer) = self.plan(db)?.newer.into_iter().next() else { return Ok(()) };
-        let what = match rewrites::version(&newer.index) {
-            Some(version) => format!("its rows of `{}` are written as version {version}", newer.entity),
-            None => format!("a later version of `{}` has index `{}`", newer.entity, newer.index),
+        let DroppedIndex { entity, index, .. } = &newer;
+        let is_own = db.entity_of(entity).is_some_and(|schema| followers(schema).any(|own| own == *index));
+        let what = match rewrites::version(index) {
+            Some(version) => format!("its rows of `{entity}` are written as version {version}"),
+            None if is_own => format!("a later version of `{entity}` has `{index}` otherwise, and has written"),
+            None => format!("a later version of `{entity}` has index `{index}`"),
         };
         let detail = format!("the store is newer than this program: {what}; use that program");
         Err(Error::new(ErrorKind::UnknownVersion, detail))

@@ -28,7 +28,7 @@ impl Generation {
     }
 }
 
-/// Whether it was said that this program writes without the indexes that its model lacks.
+/// Whether it was said that this program writes without the indexes that its model lacks, and which of them it has otherwise.
 #[derive(Debug, Default)]
 pub(in crate::database) struct Notice {
     /// How often that was to be said.
@@ -90,10 +90,13 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Indexes that rows of this program are not in.
-    fn lacked(&self) -> BTreeSet<(&'static str, &str)> {
-        let all = self.entities.values();
-        all.flat_map(|kept| kept.lacked.iter().map(|name| (kept.entity_type, name.as_str()))).collect()
+    /// Indexes that rows of this program are not in, and what it has otherwise than the store says.
+    fn to_be_told(&self) -> BTreeSet<(&'static str, &str)> {
+        let all = self
+            .entities
+            .values()
+            .flat_map(|kept| kept.lacked.iter().chain(&kept.unsaid).map(move |name| (kept, name)));
+        all.map(|(kept, name)| (kept.entity_type, name.as_str())).collect()
     }
 }
 
@@ -133,10 +136,10 @@ impl Registry {
         self.known.read().unwrap_or_else(PoisonError::into_inner).entities.is_empty()
     }
 
-    /// Whether the store keeps indexes that rows of this program are not in.
-    pub(in crate::database) fn is_any_lacked(&self) -> bool {
+    /// Whether the store keeps indexes that rows of this program are not in, or that it has otherwise than the store says.
+    pub(in crate::database) fn is_any_to_be_told(&self) -> bool {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.entities.values().any(|kept| !kept.lacked.is_empty())
+        known.entities.values().any(|kept| !kept.lacked.is_empty() || !kept.unsaid.is_empty())
     }
 
     /// Whether the store has an entity of this name, of whichever model.
@@ -200,7 +203,7 @@ impl Registry {
         if next.look < known.look || is_overtaken {
             return;
         }
-        if !next.lacked().is_subset(&known.lacked()) {
+        if !next.to_be_told().is_subset(&known.to_be_told()) {
             self.notice.renew();
         }
         (known.look, known.begun) = (next.look, self.looks.load(Ordering::SeqCst));

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use tablemodel_store::{Action, Batch, Condition, Operation, Properties, Row, ValueRef};
 
-use super::{MOST_CHANGES, PARTITION, entity_row, index_row, lacked, move_of, moved, next_epoch, state};
+use super::{MOST_CHANGES, PARTITION, changed, entity_row, index_row, lacked, move_of, moved, next_epoch, state};
 use crate::{
     database::{
         Database,
@@ -65,7 +65,7 @@ pub(in crate::database) fn restored(row: &Row, most: IndexState) -> Result<Prope
 
 impl Database {
     /// Before the first write, and whenever that is due anew: says of the indexes that rows of this program are not in that they are
-    /// not complete. Cost: nothing where there are none, or else one request, and a write if somebody still reads one.
+    /// not complete, and of those that its version has otherwise than one before, since when. Cost: nothing where there are none, or else one request, and a write if somebody still reads one.
     pub(in crate::database) async fn give_notice(&self) -> Result<()> {
         let notice = &self.0.registry.notice;
         let Some(due) = notice.due() else { return Ok(()) };
@@ -76,7 +76,7 @@ impl Database {
 
     /// The epoch is raised with it: programs that read such an index look at the states anew.
     async fn lapse_others(&self) -> Result<()> {
-        if !self.0.registry.is_any_lacked() {
+        if !self.0.registry.is_any_to_be_told() {
             return Ok(());
         }
         for attempt in 0..ATTEMPTS {
@@ -111,6 +111,17 @@ impl Database {
                 let Some(there) = row.filter(|there| !is_move(&name) && !is_lapsed(there)) else { continue };
                 let mut properties = there.properties.clone();
                 properties.insert(LAPSED, 1_i64);
+                replace(there, properties);
+            }
+            for name in changed::unsaid(schema, rows) {
+                let Some(there) = rows.get(&index_row(schema.entity_type, &name)) else { continue };
+                let mut properties = there.properties.clone();
+                changed::raise(schema, &name, &mut properties);
+                // Whom it copies older programs have changed, maybe, and not said so.
+                let is_copy = schema.derived_position(&name).is_some_and(|at| schema.copy(at).is_some());
+                if is_copy && changed::is_beside_older(schema, &self.instance(), rows) {
+                    properties.insert(LAPSED, 1_i64);
+                }
                 replace(there, properties);
             }
             if let Some((moved, there)) = move_of(schema, rows)

@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use tablemodel_store::Row;
 
-use super::{beyond, counted_beyond, epoch, followers, index_row, lacked, lapsed::complete, moved, state};
+use super::{beyond, changed, counted_beyond, epoch, followers, index_row, lacked, lapsed::complete, moved, state};
 use crate::{
     database::{Consistency, Database, rewrites},
     error::{Error, ErrorKind, Result},
@@ -38,6 +38,8 @@ pub(crate) struct Registered {
     /// The same, and those that only older versions of it have, where rows of its version are still written: what this program writes
     /// is not in them.
     pub(crate) lacked: Vec<String>,
+    /// What its version has otherwise than one before, and the store does not say so yet.
+    pub(crate) unsaid: Vec<String>,
     /// The version from which on its rows are of a form that it moves to, and that this program's model does not have.
     pub(crate) coming: Option<u32>,
     /// Its properties in which others count, by aggregates that the program's model does not name: what they come to cannot be told.
@@ -52,7 +54,7 @@ pub(crate) struct Registered {
     pub(crate) columns: Arc<Columns>,
     /// What rows of its indexes are read by, where only their entities are looked for.
     pub(crate) owners: Arc<Columns>,
-    /// Its aggregates to which rows of older versions, of which there may be some, add otherwise.
+    /// Its aggregates to which rows of other versions, of which there may be some, add otherwise.
     pub(crate) mixed: Vec<&'static AggregateSchema>,
     /// What its rows are read by, where only their copies change.
     pub(crate) copies: Arc<Columns>,
@@ -178,6 +180,7 @@ pub(super) fn registered(
         },
         beyond: beyond(schema, rows)?,
         lacked: lacked(schema, rows)?,
+        unsaid: changed::unsaid(schema, rows),
         coming: moved::coming_unknown(schema, rows),
         counted_beyond: counted_beyond(model, schema, rows),
         rewritten: rewrites::newest(schema.entity_type, rows)?,
@@ -191,7 +194,14 @@ pub(super) fn registered(
 }
 
 /// Of an index that an older version has otherwise, or not at all: it is complete once no row is of a version before that was changed.
+/// One that a newer version has otherwise is not complete.
 fn withhold(schema: &'static EntitySchema, rows: &HashMap<String, Row>, states: &mut [IndexState]) -> Result<()> {
+    for (name, _) in changed::overtaken(schema, rows) {
+        let at = schema.indexes.iter().position(|index| index.name == name);
+        if let Some(state) = at.and_then(|at| states.get_mut(at)) {
+            *state = (*state).min(IndexState::WriteOnly);
+        }
+    }
     if !schema.has_ancestors() {
         return Ok(());
     }
@@ -204,10 +214,15 @@ fn withhold(schema: &'static EntitySchema, rows: &HashMap<String, Row>, states: 
     Ok(())
 }
 
-/// Aggregates that mean one thing for rows of this version and another for rows that are left of older ones.
+/// Aggregates that mean one thing for rows of this version and another for rows of newer ones, or for those that are left of older ones.
 fn mixed(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<&'static AggregateSchema>> {
-    if schema.aggregates.is_empty() || !schema.has_ancestors() {
+    if schema.aggregates.is_empty() {
         return Ok(Vec::new());
+    }
+    let aggregate = |(name, _): (String, &Row)| schema.derived_position(&name).and_then(|at| schema.aggregate(at));
+    let overtaken: Vec<_> = changed::overtaken(schema, rows).filter_map(aggregate).collect();
+    if !overtaken.is_empty() || !schema.has_ancestors() {
+        return Ok(overtaken);
     }
     let older = left(schema, rows)?;
     let differs = |own: &'static AggregateSchema, older: &'static EntitySchema| {

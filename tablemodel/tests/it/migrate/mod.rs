@@ -21,6 +21,7 @@ mod leases;
 mod many;
 mod narrowed;
 mod noticed;
+mod overtaken;
 mod recopied;
 mod recounted;
 mod redefined;

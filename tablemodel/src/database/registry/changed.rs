@@ -1,0 +1,138 @@
+//! What a version of an entity has under the name that it had, but otherwise: an index at other keys, an aggregate of other rows, a copy of
+//! more. Its row says since which version it is so.
+//!
+//! A program of a version before that does not read such an index or total, since rows that newer programs write are not where it looks
+//! for them. A copy, of which it does not tell all that changes, lapses once it writes.
+
+use std::collections::HashMap;
+
+use tablemodel_store::{Action, Batch, Condition, Operation, Properties, Row, ValueRef};
+
+use super::{MOST_CHANGES, PARTITION, followers, index_row, next_epoch, state};
+use crate::{
+    database::{Database, leases::INSTANCE, outbox::is_race, rewrites},
+    error::Result,
+    plan::states::IndexState,
+    schema::{Adding, CopySchema, EntitySchema, Versioned},
+};
+
+/// The version since which it is as it is; absent: whatever version recorded it.
+const SINCE: &str = "Since";
+
+/// The version since which this is as the program has it, where it knows a version that has it otherwise.
+fn since(schema: &'static EntitySchema, name: &str) -> Option<u32> {
+    let form = |older: &&'static EntitySchema| !schema.is_of_other_form(older.version);
+    let differs = |older: &&'static EntitySchema| differs(schema, name, older);
+    if !schema.ancestors().take_while(form).any(|older| differs(&older)) {
+        return None;
+    }
+    let alike = schema.ancestors().take_while(|older| form(older) && !differs(older));
+    Some(alike.last().map_or(schema.version, |oldest| oldest.version))
+}
+
+/// Whether the older version has this name for what is not the same.
+fn differs(schema: &'static EntitySchema, name: &str, older: &'static EntitySchema) -> bool {
+    if let Some(index) = schema.index(name) {
+        return older.index(name).is_some() && Versioned(schema, index).differs_in(older);
+    }
+    let Some(at) = schema.derived_position(name) else { return false };
+    if let Some(copy) = schema.copy(at) {
+        return older.copies.iter().any(|its| its.name == copy.name && tells_more(copy, its));
+    }
+    let Some(own) = schema.aggregate(at) else { return false };
+    let its = older.aggregates.iter().find(|its| own.is_same(its));
+    its.is_some_and(|its| !Adding(schema, own).adds_as(Adding(older, its)))
+}
+
+/// Whether a change of a source may be one of this copy, and none of the other.
+fn tells_more(copy: &CopySchema, than: &CopySchema) -> bool {
+    copy.source_type != than.source_type || copy.properties.iter().any(|name| !than.properties.contains(name))
+}
+
+fn recorded(row: &Row) -> i64 {
+    match row.properties.get(SINCE) {
+        Some(ValueRef::Int64(since)) => since,
+        _ => 1,
+    }
+}
+
+/// Whether it is by now as only newer versions have it.
+pub(in crate::database) fn is_overtaken(schema: &EntitySchema, row: &Row) -> bool {
+    recorded(row) > i64::from(schema.version)
+}
+
+/// The names of the entity's, of those whose rows of states are given, that newer versions have otherwise.
+pub(in crate::database) fn overtaken<'r>(
+    schema: &'static EntitySchema,
+    rows: &'r HashMap<String, Row>,
+) -> impl Iterator<Item = (String, &'r Row)> {
+    let there = |name: String| rows.get(&index_row(schema.entity_type, &name)).map(|row| (name, row));
+    followers(schema).filter_map(there).filter(|(_, row)| is_overtaken(schema, row))
+}
+
+/// Says on the row of a state since when it is as this program has it, unless it is so since later.
+pub(super) fn raise(schema: &'static EntitySchema, name: &str, properties: &mut Properties) {
+    let before = match properties.get(SINCE) {
+        Some(ValueRef::Int64(since)) => since,
+        _ => 1,
+    };
+    if let Some(since) = since(schema, name).map(i64::from).filter(|since| *since > before) {
+        properties.insert(SINCE, since);
+    }
+}
+
+/// The names of what the rows of states do not tell to be otherwise since a version that this program knows.
+pub(super) fn unsaid(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Vec<String> {
+    let is_unsaid = |name: &String| {
+        let row = rows.get(&index_row(schema.entity_type, name));
+        let row = row.filter(|row| !matches!(state(row), Ok(IndexState::Absent)));
+        row.is_some_and(|row| since(schema, name).is_some_and(|since| i64::from(since) > recorded(row)))
+    };
+    followers(schema).filter(is_unsaid).collect()
+}
+
+/// Whether a program may be writing that is of an older version: what it wrote before it learns of this one is not told.
+pub(super) fn is_beside_older(schema: &EntitySchema, own: &str, rows: &HashMap<String, Row>) -> bool {
+    let rewrite = index_row(schema.entity_type, &rewrites::name(schema.version));
+    let knows = |row: &Row| match row.properties.get("Knows") {
+        Some(ValueRef::String(text)) => {
+            serde_json::from_str::<Vec<String>>(text).is_ok_and(|all| all.contains(&rewrite))
+        }
+        _ => false,
+    };
+    let mut programs = rows.iter().filter_map(|(key, row)| Some((key.strip_prefix(INSTANCE)?, row)));
+    programs.any(|(id, row)| id != own && !knows(row))
+}
+
+impl Database {
+    /// Forgets what newer versions of the model's entities said to have otherwise, if none of their rows is there: they were tried, and
+    /// have gone. One that is still there says so anew. Cost: nothing where none did, else a request per 1,000 rows of their tables.
+    pub(in crate::database) async fn forget_newer(&self, rows: &HashMap<String, Row>) -> Result<()> {
+        let mut operations = Vec::new();
+        for schema in self.model().iter().copied() {
+            let mut others = overtaken(schema, rows).peekable();
+            if others.peek().is_none() || self.has_newer_rows(schema).await? {
+                continue;
+            }
+            operations.extend(others.map(|(_, row)| {
+                let mut properties = row.properties.clone();
+                properties.remove(SINCE);
+                Operation {
+                    row: row.key.row.clone(),
+                    action: Action::Replace(properties, Condition::Match(row.etag.clone())),
+                }
+            }));
+        }
+        if operations.is_empty() {
+            return Ok(());
+        }
+        operations.truncate(MOST_CHANGES);
+        operations.push(next_epoch(rows, self.environment().clock.now().ticks()));
+        let batch = Batch { operations, ..Batch::new(self.registry_table(), PARTITION) };
+        match self.commit_unleased(&[batch], 0).await {
+            Ok(_) => self.load_registry().await,
+            Err(error) if is_race(error.kind()) => Ok(()), // they are judged as they are by then
+            Err(error) => Err(error.into()),
+        }
+    }
+}
