@@ -43,6 +43,7 @@ pub(super) async fn import(
     let Address::Embedded(store) = address;
     let lines = File::open(&words.path).map_err(|error| denied("read", &words.path, &error))?;
     let filled = async |path: &Path| {
+        fs::remove_file(path).map_err(|error| denied("create", path, &error))?; // a store appears whole, where there is no file
         let db = address.create_at(&words.place, entities, path).await?;
         let imported = db.import(BufReader::new(lines)).await;
         let closed = db.close().await;

@@ -90,7 +90,7 @@ impl Rows {
             registry::kept::check(schema, &self.0)?;
             for index in followers(schema).chain(rewrites::recorded(schema)) {
                 let state = self.complete(&entity, &index)?;
-                if self.row(&index_row(&entity, &index)).is_some_and(|row| changed::is_overtaken(schema, row)) {
+                if self.row(&index_row(&entity, &index)).is_some_and(|row| changed::is_overtaken(schema, &index, row)) {
                     plan.newer.push(DroppedIndex { entity: entity.clone(), index, state });
                     continue;
                 }

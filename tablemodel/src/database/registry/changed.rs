@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value as Json;
 use tablemodel_store::{Action, Batch, Condition, Operation, Properties, Row, ValueRef};
 
 use super::{MOST_CHANGES, PARTITION, followers, index_row, next_epoch, state};
@@ -18,6 +19,8 @@ use crate::{
 
 /// The version since which it is as it is; absent: whatever version recorded it.
 const SINCE: &str = "Since";
+/// Of a copy: the names on the source of what programs of that version copy.
+const COPIES: &str = "Copies";
 
 /// The version since which this is as the program has it, where it knows a version that has it otherwise.
 fn since(schema: &'static EntitySchema, name: &str) -> Option<u32> {
@@ -35,30 +38,39 @@ fn differs(schema: &'static EntitySchema, name: &str, older: &'static EntitySche
     if let Some(index) = schema.index(name) {
         return older.index(name).is_some() && Versioned(schema, index).differs_in(older);
     }
-    let Some(at) = schema.derived_position(name) else { return false };
-    if let Some(copy) = schema.copy(at) {
-        return older.copies.iter().any(|its| its.name == copy.name && tells_more(copy, its));
-    }
-    let Some(own) = schema.aggregate(at) else { return false };
+    let aggregate = schema.derived_position(name).and_then(|at| schema.aggregate(at));
+    let Some(own) = aggregate else { return false };
     let its = older.aggregates.iter().find(|its| own.is_same(its));
     its.is_some_and(|its| !Adding(schema, own).adds_as(Adding(older, its)))
 }
 
-/// Whether a change of a source may be one of this copy, and none of the other.
-fn tells_more(copy: &CopySchema, than: &CopySchema) -> bool {
-    copy.source_type != than.source_type || copy.properties.iter().any(|name| !than.properties.contains(name))
+fn copy(schema: &'static EntitySchema, name: &str) -> Option<&'static CopySchema> {
+    schema.derived_position(name).and_then(|at| schema.copy(at))
 }
 
-fn recorded(row: &Row) -> i64 {
-    match row.properties.get(SINCE) {
+fn recorded(properties: &Properties) -> i64 {
+    match properties.get(SINCE) {
         Some(ValueRef::Int64(since)) => since,
         _ => 1,
     }
 }
 
+/// What is copied by those who said so last.
+fn copied(properties: &Properties) -> Vec<String> {
+    match properties.get(COPIES) {
+        Some(ValueRef::String(text)) => serde_json::from_str(text).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
 /// Whether it is by now as only newer versions have it.
-pub(in crate::database) fn is_overtaken(schema: &EntitySchema, row: &Row) -> bool {
-    recorded(row) > i64::from(schema.version)
+pub(in crate::database) fn is_overtaken(schema: &'static EntitySchema, name: &str, row: &Row) -> bool {
+    let is_newer = recorded(&row.properties) > i64::from(schema.version);
+    is_newer
+        && copy(schema, name).is_none_or(|own| {
+            // Frozen structs of older versions do not tell what those copied.
+            copied(&row.properties).iter().any(|name| !own.properties.contains(&name.as_str()))
+        })
 }
 
 /// The names of the entity's, of those whose rows of states are given, that newer versions have otherwise.
@@ -67,26 +79,39 @@ pub(in crate::database) fn overtaken<'r>(
     rows: &'r HashMap<String, Row>,
 ) -> impl Iterator<Item = (String, &'r Row)> {
     let there = |name: String| rows.get(&index_row(schema.entity_type, &name)).map(|row| (name, row));
-    followers(schema).filter_map(there).filter(|(_, row)| is_overtaken(schema, row))
+    followers(schema).filter_map(there).filter(move |(name, row)| is_overtaken(schema, name, row))
 }
 
 /// Says on the row of a state since when it is as this program has it, unless it is so since later.
 pub(super) fn raise(schema: &'static EntitySchema, name: &str, properties: &mut Properties) {
-    let before = match properties.get(SINCE) {
-        Some(ValueRef::Int64(since)) => since,
-        _ => 1,
+    let (before, version) = (recorded(properties), i64::from(schema.version));
+    let since = match copy(schema, name) {
+        Some(own) => {
+            let copied = copied(properties);
+            let is_wider = own.properties.iter().any(|name| !copied.iter().any(|known| known == name));
+            if before > version || !is_wider {
+                return;
+            }
+            properties.insert(COPIES, Json::from(own.properties.to_vec()).to_string());
+            version
+        }
+        None => since(schema, name).map_or(1, i64::from),
     };
-    if let Some(since) = since(schema, name).map(i64::from).filter(|since| *since > before) {
+    if since > before {
         properties.insert(SINCE, since);
     }
 }
 
-/// The names of what the rows of states do not tell to be otherwise since a version that this program knows.
+/// The names of what the rows of states do not tell to be as it is for this program.
 pub(super) fn unsaid(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Vec<String> {
     let is_unsaid = |name: &String| {
         let row = rows.get(&index_row(schema.entity_type, name));
         let row = row.filter(|row| !matches!(state(row), Ok(IndexState::Absent)));
-        row.is_some_and(|row| since(schema, name).is_some_and(|since| i64::from(since) > recorded(row)))
+        row.is_some_and(|row| {
+            let mut said = row.properties.clone();
+            raise(schema, name, &mut said);
+            said != row.properties
+        })
     };
     followers(schema).filter(is_unsaid).collect()
 }
@@ -117,6 +142,7 @@ impl Database {
             operations.extend(others.map(|(_, row)| {
                 let mut properties = row.properties.clone();
                 properties.remove(SINCE);
+                properties.remove(COPIES);
                 Operation {
                     row: row.key.row.clone(),
                     action: Action::Replace(properties, Condition::Match(row.etag.clone())),

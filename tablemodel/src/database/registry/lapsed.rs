@@ -119,7 +119,7 @@ impl Database {
                 changed::raise(schema, &name, &mut properties);
                 // Whom it copies older programs have changed, maybe, and not said so.
                 let is_copy = schema.derived_position(&name).is_some_and(|at| schema.copy(at).is_some());
-                if is_copy && changed::is_beside_older(schema, &self.instance(), rows) {
+                if is_copy && !is_lapsed(there) && changed::is_beside_older(schema, &self.instance(), rows) {
                     properties.insert(LAPSED, 1_i64);
                 }
                 replace(there, properties);
