@@ -347,6 +347,7 @@ impl Run<'_> {
         for ((_, partition), changes) in &followers.apart {
             let Some(schema) = changes.first().map(Change::schema) else { continue };
             let registered = self.db.registered(schema)?;
+            registered.check_open().map_err(Error::alone)?; // it moves, and this program brings its new form no further
             let mut run = Run::new(self.db, &registered, partition);
             self.show_sources(&plan, followers, &registered, &mut run);
             run.host(self);

@@ -4,6 +4,7 @@
 
 mod bound;
 mod crashes;
+mod put_back;
 mod random;
 mod sabotage;
 mod switching;
