@@ -197,6 +197,15 @@ pub(crate) fn is_stale(image: &Image, copy: &CopySchema, row: Option<&Row>) -> R
     Ok(!is_as(&filled))
 }
 
+/// Whether the copy has some of what its source says, and nothing else: what a version has that copies less.
+pub(crate) fn is_part(image: &Image, copy: &CopySchema, row: Option<&Row>) -> Result<bool> {
+    let mut filled = image.clone();
+    fill(&mut filled, copy, row)?;
+    let says = |image: &Image, name: &str| image.fields.get(copy.stored(name).as_str()).map(|value| value.to_value());
+    let mut had = copy.properties.iter().filter(|name| says(image, name).is_some()).peekable();
+    Ok(had.peek().is_some() && had.all(|name| says(&filled, name) == says(image, name)))
+}
+
 /// Whether the back-reference stands for a holder that was written.
 pub(crate) fn is_settled(row: &Row) -> bool {
     !system::is_dead(&row.properties) && !system::is_pending(&row.properties)

@@ -28,7 +28,7 @@ impl Database {
     /// The copies that an entity has: that they say what their sources do. One of an older version is written as new with those that are
     /// behind; where it could not be read then, that is what is wrong.
     pub(super) async fn check_copies(&self, holder: &Holder, strict: bool) -> Result<Option<Violation>> {
-        let found = self.wrong_copy(&holder.image, holder.sequence, strict).await?;
+        let found = self.wrong_copy(holder, strict).await?;
         if found.is_none() || !holder.is_older {
             return Ok(found);
         }
@@ -38,7 +38,8 @@ impl Database {
 
     /// A source that is gone leaves a copy that is kept, which must be read only where the entity cannot be without it. One that is not
     /// built yet may say anything, unless what is being written is checked too.
-    async fn wrong_copy(&self, holder: &Image, sequence: i64, strict: bool) -> Result<Option<Violation>> {
+    async fn wrong_copy(&self, of: &Holder, strict: bool) -> Result<Option<Violation>> {
+        let holder = &of.image;
         let setting = &self.registered(holder.schema)?.setting;
         let least = if strict { IndexState::WriteOnly } else { IndexState::Readable };
         let mut stale = None;
@@ -71,7 +72,10 @@ impl Database {
                 Err(error) if crate::upgrade::asks(&error) => continue, // it is written as new before it is copied
                 other => other? || is_to_follow,
             };
+            // Of an older version, it may be one that copies less.
+            let is_as_it_was = of.is_older && copy.optional && copy::is_part(holder, copy, row.as_ref())?;
             if !is_stale
+                || is_as_it_was
                 || self.is_pending(source.schema, &source.key).await?
                 || self.is_pending(holder.schema, &holder.key).await?
             {
@@ -82,7 +86,7 @@ impl Database {
                 key: holder.key.clone(),
                 kind: ViolationKind::Stale,
                 detail: format!("its copy `{}` is not what the {} at {} says", copy.name, copy.source_type, source.key),
-                mend: Mend::Recopy(holder.schema.entity_type, holder.key.clone(), sequence),
+                mend: Mend::Recopy(holder.schema.entity_type, holder.key.clone(), of.sequence),
             });
         }
         Ok(stale)

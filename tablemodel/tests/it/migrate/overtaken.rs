@@ -283,3 +283,23 @@ async fn an_older_program_that_lives_on_has_a_copy_of_more_lapse_whatever_it_wri
     assert_eq!(city(&newer, 900).await, "Rome");
     assert_clean(&newer, "after all").await;
 }
+
+#[tokio::test]
+async fn an_older_holder_with_all_that_its_version_copied_is_as_it_should_be() {
+    for mode in MODES {
+        let store = filled(mode).await;
+        let db = next::<two::Model>(&store).await;
+        assert_clean(&db, &format!("{mode:?}: less is copied than by now")).await;
+        let key = RowKey::new("A", "item_000007");
+        let row = store.store().get("Stock", &key).await.expect("read").expect("there");
+        let mut drifted = row.properties.clone();
+        drifted.insert("Card_Name", "Someone");
+        let action = tablemodel::store::Action::Replace(drifted, tablemodel::store::Condition::Match(row.etag));
+        let batch = tablemodel::store::Batch::new("Stock", "A").with("item_000007", action);
+        store.store().commit(&[batch]).await.expect("planted");
+        let found = db.verify().await.expect("verify runs").violations;
+        assert!(found.len() == 1 && found[0].key == key, "{mode:?}: {found:?}");
+        assert!(db.repair().await.expect("repaired").left.is_empty(), "{mode:?}");
+        assert_clean(&db, &format!("{mode:?}: repaired")).await;
+    }
+}
