@@ -33,7 +33,7 @@ pub(crate) fn exists(schema: &'static EntitySchema, key: RowKey, row: &Row) -> E
         (Some(entity), _) if entity == schema.entity_type => "an entity with this key exists".to_owned(),
         (Some(entity), _) => format!("a row of `{entity}` has this key"),
         (None, _) if is_ours => "an entity with this key exists, of another program".to_owned(),
-        (None, Some(theirs)) if theirs != schema.entity_type => {
+        (None, Some(theirs)) if !theirs.is_empty() && theirs != schema.entity_type => {
             format!("a row of `{theirs}`, of another program, has this key")
         }
         (None, _) => "a row that is no entity's has this key; `adopt` takes such rows over".to_owned(),
