@@ -126,7 +126,7 @@ pub(super) fn is_beside_older(schema: &EntitySchema, own: &str, rows: &HashMap<S
         _ => false,
     };
     let mut programs = rows.iter().filter_map(|(key, row)| Some((key.strip_prefix(INSTANCE)?, row)));
-    programs.any(|(id, row)| id != own && !knows(row))
+    schema.has_ancestors() && programs.any(|(id, row)| id != own && !knows(row))
 }
 
 impl Database {
@@ -139,14 +139,13 @@ impl Database {
             if others.peek().is_none() || self.has_newer_rows(schema).await? {
                 continue;
             }
-            operations.extend(others.map(|(_, row)| {
+            operations.extend(others.map(|(name, row)| {
                 let mut properties = row.properties.clone();
                 properties.remove(SINCE);
                 properties.remove(COPIES);
-                Operation {
-                    row: row.key.row.clone(),
-                    action: Action::Replace(properties, Condition::Match(row.etag.clone())),
-                }
+                raise(schema, &name, &mut properties);
+                let action = Action::Replace(properties, Condition::Match(row.etag.clone()));
+                Operation { row: row.key.row.clone(), action }
             }));
         }
         if operations.is_empty() {
