@@ -24,7 +24,8 @@ pub enum Comparison {
 /// A condition on one row.
 ///
 /// A comparison with a property that the row lacks, or that has another type, is false (also `ne`).
-/// Text compares by UTF-16 code units. `PartitionKey`, `RowKey` and `Timestamp` can be named as properties.
+/// Text compares by UTF-16 code units, doubles as IEEE 754 says. Of Guids and Booleans only `eq` and `ne` mean the same in every
+/// store; what the other operators find is left to it. `PartitionKey`, `RowKey` and `Timestamp` can be named as properties.
 /// Source: Azure Table service, "Querying tables and entities"; observed behaviour of the service.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
@@ -107,7 +108,8 @@ fn operand<'a>(row: &'a Row, property: &str) -> Option<ValueRef<'a>> {
 }
 
 impl Comparison {
-    /// Whether `left` stands in this relation to `right`; false for two types, and for `NaN` (but `ne`).
+    /// Whether `left` stands in this relation to `right`; false for two types, and for `NaN` (but `ne`). `false` is less than
+    /// `true`, and Guids compare as RFC 4122 orders them.
     pub fn holds(self, left: ValueRef<'_>, right: ValueRef<'_>) -> bool {
         use std::cmp::Ordering::{Equal, Greater, Less};
         if left.edm() != right.edm() {

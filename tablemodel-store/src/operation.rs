@@ -7,7 +7,8 @@ use crate::{DateTime, ETag, Properties};
 pub enum Condition {
     /// The row exists, in whatever state (`If-Match: *`). Always written out, never a default.
     Exists,
-    /// The row exists in exactly this state.
+    /// The row exists in exactly this state. `*` is the ETag of no state: a store does not pass it on to a service that
+    /// takes it for any.
     Match(ETag),
 }
 
@@ -94,7 +95,7 @@ impl Batch {
 pub struct Written {
     /// The row's new ETag; `None` after a delete.
     pub etag: Option<ETag>,
-    /// When the store wrote it.
+    /// When the store wrote it: the [timestamp](crate::Row::timestamp) of the row that is left.
     pub timestamp: DateTime,
 }
 

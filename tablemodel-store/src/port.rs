@@ -30,6 +30,14 @@ pub struct Capabilities {
 ///
 /// Beside the errors of its own, any call may fail for the store as a whole: `Unavailable`, `Closed`, `Corrupt`, `Denied` (a write to one that is
 /// [read-only](Capabilities::read_only)).
+///
+/// Values come back as they were written, by every call that reads. Three things are left to the store, since Azure's service cannot do them,
+/// or nothing says how it does:
+///
+/// - A string with a control character other than tab, carriage return and line feed, or with U+FFFE or U+FFFF, few of which XML can carry, is
+///   kept as it is or refused with `InvalidInput`; nothing else may become of it.
+/// - A `NaN` comes back as a `NaN`; to the bit only [`f64::NAN`].
+/// - Which of two Guids or Booleans is less, where a [`Filter`](crate::Filter) asks.
 #[async_trait]
 pub trait TableStore: Send + Sync + 'static {
     /// What this store can do.
@@ -102,7 +110,9 @@ pub trait TableStore: Send + Sync + 'static {
     ///
     /// Several batches need [`Capabilities::atomic_across`] (else `Unsupported`), and then stand or fall together;
     /// they may name different tables and partitions, and no row twice. Receipts come per batch, per operation.
-    /// Every rule is checked before anything is written; the error says which operation failed.
+    /// Every rule is checked before anything is written; the error says which operation failed
+    /// ([`StoreError::failed_at`]): of a batch whose table is missing, the first; of a batch of over 100, the one after the 100th; of a row
+    /// that comes twice, its second.
     ///
     /// Errors: `TableNotFound`; `RowExists`, `RowNotFound`, `ConditionNotMet` of an operation; `InvalidBatch` (no operation, over
     /// 100, or a row twice), `InvalidInput`, `TooLarge` for what may not be stored.

@@ -9,7 +9,7 @@ pub struct Row {
     pub key: RowKey,
     /// The state it was read in.
     pub etag: ETag,
-    /// When the store wrote it, by the store's clock. Not indexed, and not an order of writes.
+    /// When the store last wrote it, by the store's clock. Not indexed, and not an order of writes.
     pub timestamp: DateTime,
     /// Its properties; only the selected ones when the query had a projection.
     pub properties: Properties,
@@ -20,7 +20,7 @@ pub struct Row {
 pub struct RowState {
     /// The state it was read in.
     pub etag: ETag,
-    /// When the store wrote it, by the store's clock.
+    /// When the store last wrote it, by the store's clock.
     pub timestamp: DateTime,
     /// Its properties.
     pub properties: Properties,

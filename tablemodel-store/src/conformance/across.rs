@@ -4,10 +4,10 @@
 
 use super::{
     Broken,
-    bench::{Bench, Table, n, together},
+    bench::{Bench, Table, keys_in, n, together},
     broken::{ensure, ensure_eq, refused_at},
 };
-use crate::{Action, Condition, Properties, Receipts, StoreError, StoreErrorKind::*};
+use crate::{Action, Batch, Condition, KeyRange, Properties, Receipts, Row, StoreError, StoreErrorKind::*, limits};
 
 type Checked = Result<(), Broken>;
 
@@ -30,21 +30,60 @@ pub(super) async fn batches_of_several_tables_and_partitions_commit_as_one(bench
     Ok(())
 }
 
+async fn all_rows([one, other]: [&Table<'_>; 2]) -> Result<[Vec<Row>; 2], Broken> {
+    Ok([one.rows(&one.query(KeyRange::table())).await?, other.rows(&other.query(KeyRange::table())).await?])
+}
+
 pub(super) async fn a_failing_batch_undoes_the_others_and_is_named(bench: &Bench) -> Checked {
     let (one, other) = (bench.table().await?, bench.table().await?);
-    other.insert("p", "there", n(0)).await?;
-    let batches = [
-        one.batch("p").with("r", Action::Insert(n(1))),
-        other.batch("p").with("new", Action::Insert(n(1))).with("there", Action::Insert(n(1))),
-        one.batch("q").with("r", Action::Insert(n(1))),
-    ];
-    let committed = bench.store().commit(&batches).await;
-    refused_at(committed, RowExists, (1, 1), "a commit whose second batch fails")?;
-    for (table, partition, row) in [(&one, "p", "r"), (&other, "p", "new"), (&one, "q", "r")] {
-        ensure_eq!(table.get(partition, row).await?, None, "({partition}, {row}) after the refused commit");
+    one.fill(&keys_in("p", &["gone", "merged"])).await?;
+    other.insert("p", "full", (0..limits::MAX_PROPERTIES).map(|i| (format!("P{i}"), 1)).collect()).await?;
+    let before = all_rows([&one, &other]).await?;
+    for (bad, kind) in [(Action::Insert(n(1)), RowExists), (Action::Merge(n(1), Condition::Exists), TooLarge)] {
+        let what = format!("a commit whose second batch has a bad {}", bad.verb());
+        let first = one.batch("p").with("r", Action::Insert(n(1))).with("gone", Action::Delete(Condition::Exists));
+        let batches = [
+            first.with("merged", Action::Merge(n(9), Condition::Exists)),
+            other.batch("p").with("new", Action::Insert(n(1))).with("full", bad),
+            one.batch("q").with("r", Action::Insert(n(1))),
+        ];
+        refused_at(bench.store().commit(&batches).await, kind, (1, 1), &what)?;
+        ensure!(all_rows([&one, &other]).await? == before, "{what} must leave all rows as they were");
     }
-    ensure_eq!(other.properties("p", "there").await?, Some(n(0)), "the row that was there");
     Ok(())
+}
+
+/// By a call like `commit`, two batches of which the second fails write nothing, and two good ones all that they hold.
+async fn stand_or_fall_together<F>(bench: &Bench, call: &str, commit: impl Fn(Vec<Batch>) -> F) -> Checked
+where
+    F: Future<Output = Result<Vec<Receipts>, StoreError>> + Send,
+{
+    let (one, other) = (bench.table().await?, bench.table().await?);
+    other.insert("q", "there", n(0)).await?;
+    let batches = |last: &str| {
+        let first = one.batch("p").with("r", Action::Insert(n(1))).with("s", Action::Insert(n(2)));
+        vec![first, other.batch("q").with(last, Action::Insert(n(3)))]
+    };
+    refused_at(commit(batches("there")).await, RowExists, (1, 0), &format!("{call} whose second batch fails"))?;
+    for row in ["r", "s"] {
+        ensure_eq!(one.get("p", row).await?, None, "row {row} of the first batch after {call} that was refused");
+    }
+    let receipts = commit(batches("new")).await?;
+    let told: Vec<Vec<_>> =
+        receipts.into_iter().map(|batch| batch.into_iter().map(|written| written.etag).collect()).collect();
+    let (r, s, new) = (one.row("p", "r").await?, one.row("p", "s").await?, other.row("q", "new").await?);
+    let there = [vec![Some(r.etag), Some(s.etag)], vec![Some(new.etag)]];
+    ensure_eq!(told, there, "the ETags of the receipts of {call}");
+    Ok(())
+}
+
+pub(super) async fn a_patient_commit_of_several_batches_is_one(bench: &Bench) -> Checked {
+    let commit = |batches: Vec<Batch>| async move { bench.store().commit_patiently(&batches).await };
+    stand_or_fall_together(bench, "a patient commit", commit).await
+}
+
+pub(super) async fn an_owned_commit_of_several_batches_is_one(bench: &Bench) -> Checked {
+    stand_or_fall_together(bench, "an owned commit", |batches| bench.store().commit_owned(batches)).await
 }
 
 pub(super) async fn an_invalid_batch_undoes_the_others_and_is_named(bench: &Bench) -> Checked {

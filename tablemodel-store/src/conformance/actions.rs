@@ -7,7 +7,7 @@ use super::{
     bench::{Bench, Table, n, one},
     broken::{ensure, ensure_eq, refused},
 };
-use crate::{Action, Condition, ETag, Properties, StoreErrorKind::*, Value, limits};
+use crate::{Action, Condition, DateTime, ETag, Properties, StoreErrorKind::*, Uuid, Value, limits};
 
 type Checked = Result<(), Broken>;
 
@@ -118,6 +118,32 @@ pub(super) async fn a_merge_may_change_a_propertys_type(bench: &Bench) -> Checke
     Ok(())
 }
 
+pub(super) async fn a_merge_sets_what_is_empty_or_zero(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    let pairs: [[Value; 2]; 8] = [
+        ["text".into(), "".into()],
+        [vec![1].into(), vec![].into()],
+        [true.into(), false.into()],
+        [1i32.into(), 0i32.into()],
+        [1i64.into(), 0i64.into()],
+        [1.0.into(), 0.0.into()],
+        [Uuid::max().into(), Uuid::nil().into()],
+        [DateTime::MAX.into(), DateTime::MIN.into()],
+    ];
+    let (mut full, mut bare) = (Properties::new(), Properties::new());
+    for (at, [one, none]) in pairs.into_iter().enumerate() {
+        full.insert(format!("P{at}"), one);
+        bare.insert(format!("P{at}"), none);
+    }
+    for action in [Action::Merge(bare.clone(), Condition::Exists), Action::InsertOrMerge(bare.clone())] {
+        table.act("p", "r", Action::InsertOrReplace(full.clone())).await?;
+        let verb = action.verb();
+        table.act("p", "r", action).await?;
+        ensure_eq!(table.properties("p", "r").await?, Some(bare.clone()), "the row after the {verb}");
+    }
+    Ok(())
+}
+
 pub(super) async fn a_merged_row_obeys_the_limit_of_properties(bench: &Bench) -> Checked {
     let table = bench.table().await?;
     let named = |from: usize, to: usize| (from..to).map(|i| (format!("P{i}"), 1)).collect::<Properties>();
@@ -199,11 +225,50 @@ pub(super) async fn an_etag_of_another_row_meets_no_condition(bench: &Bench) -> 
 pub(super) async fn an_etag_of_no_store_meets_no_condition(bench: &Bench) -> Checked {
     let table = bench.table().await?;
     table.insert("p", "r", n(1)).await?;
-    for text in ["W/\"0x5B168C7B6E589D2\"", "W/\"datetime'2000-01-01T00%3A00%3A00Z'\""] {
+    for text in ["W/\"0x5B168C7B6E589D2\"", "W/\"datetime'2000-01-01T00%3A00%3A00Z'\"", "*"] {
         let foreign = Condition::Match(ETag::parse(text));
-        let replaced = table.act("p", "r", Action::Replace(n(2), foreign)).await;
-        refused(replaced, ConditionNotMet, &format!("replacing under {text}"))?;
+        for action in [
+            Action::Replace(n(2), foreign.clone()),
+            Action::Merge(n(2), foreign.clone()),
+            Action::Delete(foreign.clone()),
+        ] {
+            let what = format!("the {} under {text}", action.verb());
+            refused(table.act("p", "r", action).await, ConditionNotMet, &what)?;
+        }
     }
     ensure_eq!(table.properties("p", "r").await?, Some(n(1)), "the row");
+    Ok(())
+}
+
+/// Writes a row anew until the store's clock has moved on from `time`; whether it does.
+async fn moves_on(table: &Table<'_>, time: DateTime) -> Result<bool, Broken> {
+    const TRIES: usize = 1_000;
+    for _ in 0..TRIES {
+        let written = table.insert("p", "clock", n(0)).await?;
+        table.act("p", "clock", Action::Delete(Condition::Exists)).await?;
+        if written.timestamp != time {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+pub(super) async fn the_timestamp_is_of_the_last_write(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    table.insert("p", "r", n(0)).await?;
+    for action in [
+        Action::Replace(n(1), Condition::Exists),
+        Action::Merge(n(2), Condition::Exists),
+        Action::InsertOrReplace(n(3)),
+        Action::InsertOrMerge(n(4)),
+    ] {
+        let (verb, before) = (action.verb(), table.row("p", "r").await?.timestamp);
+        if !moves_on(&table, before).await? {
+            return Ok(());
+        }
+        let told = table.act("p", "r", action).await?.timestamp;
+        ensure!(told != before, "the receipt of the {verb} has the timestamp of an earlier write, {before}");
+        ensure_eq!(table.row("p", "r").await?.timestamp, told, "the timestamp after the {verb}, against its receipt's");
+    }
     Ok(())
 }

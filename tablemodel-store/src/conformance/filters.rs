@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Comparison, Comparison::*, DateTime, Filter, KeyRange, RowRange, StoreErrorKind::InvalidInput, Uuid, Value,
-    key::RowKey,
+    ValueRef, key::RowKey,
 };
 
 type Checked = Result<(), Broken>;
@@ -38,13 +38,19 @@ async fn rows_of(bench: &Bench, values: impl IntoIterator<Item = Value>) -> Resu
 }
 
 pub(super) async fn comparisons_hold_for_every_type(bench: &Bench) -> Checked {
-    let ascending: [[Value; 3]; 6] = [
+    const MANY_TICKS: i64 = DateTime::UNIX_EPOCH.ticks() + 1_234_567;
+    const BEYOND_DOUBLE: i64 = 1 << 53;
+    let ascending: [[Value; 3]; 9] = [
         [vec![].into(), vec![1, 2].into(), vec![2].into()],
         [DateTime::MIN.into(), DateTime::UNIX_EPOCH.into(), DateTime::MAX.into()],
         [f64::NEG_INFINITY.into(), (-1.5).into(), 1e300.into()],
         [i32::MIN.into(), (-1).into(), 0.into()],
         [i64::MIN.into(), (-1i64).into(), i64::MAX.into()],
         ["A".into(), "a".into(), "a ".into()],
+        // Neighbours: no coarser type tells them apart.
+        [0, 1, 2].map(|more| DateTime::from_ticks(MANY_TICKS + more).into()),
+        [0, 1, 2].map(|more| (BEYOND_DOUBLE + more).into()),
+        [0.0, 1.0, 2.0].map(|more| (1.0 + more * f64::EPSILON).into()),
     ];
     for values in ascending {
         let edm = values.first().map(Value::edm);
@@ -73,6 +79,13 @@ pub(super) async fn a_missing_property_satisfies_no_comparison(bench: &Bench) ->
         let found = table.matching(Filter::compare("Missing", comparison, 1)).await?;
         ensure!(found.is_empty(), "{} with a missing property must be false, but gave {found:?}", comparison.word());
     }
+    for bare in [Value::from(""), vec![].into(), false.into(), 0i32.into(), 0i64.into(), 0.0.into(), Uuid::nil().into()]
+    {
+        let found = table.matching(Filter::compare("Missing", Equal, bare.clone())).await?;
+        ensure!(found.is_empty(), "a missing property must not equal {bare:?}, but gave {found:?}");
+    }
+    let other_case = table.matching(Filter::compare("v", Equal, 1)).await?;
+    ensure!(other_case.is_empty(), "a property in another case is missing, but gave {other_case:?}");
     ensure_eq!(table.matching(Filter::compare("V", NotEqual, 2)).await?, ["with"], "ne where one row has it");
     let not = Filter::compare("V", Equal, 1).negate();
     ensure_eq!(table.matching(not).await?, ["without"], "not (V eq 1) where one row lacks V");
@@ -115,6 +128,8 @@ pub(super) async fn nan_compares_as_ieee_says(bench: &Bench) -> Checked {
         let found = table.matching(Filter::compare("V", comparison, f64::NAN)).await?;
         ensure!(found.is_empty(), "{} NaN must hold for nothing, but gave {found:?}", comparison.word());
     }
+    ensure_eq!(table.matching(Filter::compare("V", NotEqual, f64::NAN)).await?, ["0", "1", "2"], "ne NaN");
+    ensure_eq!(table.matching(Filter::compare("V", NotEqual, 1.0)).await?, ["0", "2"], "ne 1.0, where NaN is stored");
     ensure_eq!(table.matching(Filter::compare("V", LessOrEqual, f64::INFINITY)).await?, ["1", "2"], "le infinity");
     ensure_eq!(table.matching(Filter::compare("V", Equal, 0.0)).await?, ["2"], "eq 0.0, where -0.0 is stored");
     Ok(())
@@ -122,14 +137,19 @@ pub(super) async fn nan_compares_as_ieee_says(bench: &Bench) -> Checked {
 
 pub(super) async fn keys_and_timestamp_can_be_compared(bench: &Bench) -> Checked {
     let table = bench.table().await?;
+    let mut written = Vec::new();
     for (partition, row) in [("a", "1"), ("b", "2"), ("c", "3")] {
-        table.insert(partition, row, n(1)).await?;
+        written.push((row, table.insert(partition, row, n(1)).await?.timestamp));
     }
     let middle = table.row("b", "2").await?.timestamp;
     ensure_eq!(table.matching(Filter::compare("PartitionKey", Greater, "a")).await?, ["2", "3"], "by PartitionKey");
     ensure_eq!(table.matching(Filter::compare("RowKey", Less, "3")).await?, ["1", "2"], "by RowKey");
-    let found = table.matching(Filter::compare("Timestamp", Equal, middle)).await?;
-    ensure!(found.contains(&"2".to_owned()), "a row must be found by its own Timestamp, but got {found:?}");
+    for comparison in ALL {
+        let holds = |at: &DateTime| comparison.holds(ValueRef::DateTime(*at), ValueRef::DateTime(middle));
+        let expected: Vec<_> = written.iter().filter(|(_, at)| holds(at)).map(|(row, _)| *row).collect();
+        let found = table.matching(Filter::compare("Timestamp", comparison, middle)).await?;
+        ensure_eq!(found, expected, "by {} with the Timestamp of row 2", comparison.word());
+    }
     Ok(())
 }
 
@@ -138,8 +158,17 @@ pub(super) async fn a_filter_narrows_a_range(bench: &Bench) -> Checked {
     table.fill(&keys_in("p", &["a", "b", "c", "d"])).await?;
     table.fill(&keys_in("q", &["a", "b", "c", "d"])).await?;
     let rows = RowRange { lower: std::ops::Bound::Included("b".to_owned()), ..RowRange::all() };
-    let query = table.query(KeyRange::rows("p", rows)).filtered(Filter::compare("N", Less, 3));
-    ensure_eq!(table.keys(&query).await?, keys_in("p", &["b", "c"]), "the rows from `b` with N below 3");
+    let slice = KeyRange::Table { after: Some(RowKey::new("p", "a")), before_partition: Some("q".to_owned()) };
+    for (range, expected) in [
+        (KeyRange::rows("p", rows), &["b", "c"][..]),
+        (KeyRange::rows("p", RowRange::exactly("c")), &["c"]),
+        (KeyRange::rows("p", RowRange::exactly("d")), &[]),
+        (KeyRange::partition("p"), &["a", "b", "c"]),
+        (slice, &["b", "c"]),
+    ] {
+        let query = table.query(range).filtered(Filter::compare("N", Less, 3));
+        ensure_eq!(table.keys(&query).await?, keys_in("p", expected), "the rows of {:?} with N below 3", query.range);
+    }
     Ok(())
 }
 

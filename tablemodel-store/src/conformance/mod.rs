@@ -182,6 +182,7 @@ macro_rules! __conformance_clauses {
                 a_merge_keeps_what_it_does_not_name,
                 a_merge_of_nothing_is_a_write,
                 a_merge_may_change_a_propertys_type,
+                a_merge_sets_what_is_empty_or_zero,
                 a_merged_row_obeys_the_limit_of_properties,
                 a_merged_row_obeys_the_limit_of_bytes,
                 an_insert_or_replace_takes_any_state,
@@ -190,11 +191,13 @@ macro_rules! __conformance_clauses {
                 a_delete_obeys_its_etag,
                 an_etag_of_another_row_meets_no_condition,
                 an_etag_of_no_store_meets_no_condition,
+                the_timestamp_is_of_the_last_write,
             }
             batches Nothing {
                 a_batch_of_every_action_commits_as_one,
                 a_failing_operation_undoes_the_batch_and_is_named,
                 an_invalid_operation_undoes_the_batch_and_is_named,
+                a_merge_over_a_limit_undoes_the_batch_and_is_named,
                 an_empty_batch_is_refused,
                 no_batches_at_all_are_nothing_to_do,
                 a_batch_may_have_100_operations_and_no_more,
@@ -215,6 +218,8 @@ macro_rules! __conformance_clauses {
                 a_partition_may_come_in_several_batches,
                 one_of_many_inserts_over_partitions_wins,
                 commits_over_partitions_do_not_mix,
+                a_patient_commit_of_several_batches_is_one,
+                an_owned_commit_of_several_batches_is_one,
             }
             single SingleBatch {
                 several_batches_are_unsupported_and_write_nothing,
@@ -246,6 +251,7 @@ macro_rules! __conformance_clauses {
                 int32s_come_back_as_written,
                 int64s_come_back_as_written,
                 strings_come_back_as_written,
+                strings_that_xml_cannot_carry_come_back_or_are_refused,
                 queries_give_what_point_reads_give,
             }
             order Ordered {
@@ -263,6 +269,7 @@ macro_rules! __conformance_clauses {
                 a_whole_table_is_read,
                 a_slice_of_a_table_begins_after_a_key,
                 a_slice_of_a_table_ends_before_a_partition,
+                slices_of_a_table_order_by_utf16_units,
             }
             filters Nothing {
                 comparisons_hold_for_every_type,

@@ -178,7 +178,14 @@ pub(super) async fn pages_shown_hold_the_rows(bench: &Bench) -> Checked {
     let table = filled(bench).await?;
     let middle = KeyRange::rows("p", RowRange { lower: Bound::Excluded("03".into()), upper: Bound::Unbounded });
     let first = Filter::compare("RowKey", Comparison::Less, "11");
-    for query in [table.query(KeyRange::table()), table.query(middle), table.query(KeyRange::table()).filtered(first)] {
+    let exact = table.query(KeyRange::rows("p", RowRange::exactly("11")));
+    for query in [
+        table.query(KeyRange::table()),
+        table.query(middle),
+        table.query(KeyRange::table()).filtered(first.clone()),
+        exact.clone(),
+        exact.filtered(first),
+    ] {
         for limit in [1, 7, 20, 1000] {
             let query = query.clone().limited(limit);
             if let Some(shown) = table.shown_rows(&query)? {

@@ -2,18 +2,28 @@
 //!
 //! Which rows come is looked at elsewhere.
 
+use std::ops::Bound;
+
 use super::{
     Broken,
     bench::{Bench, Table, one},
     broken::ensure_eq,
 };
-use crate::{Comparison, Filter, KeyRange, Properties, PropertyName, Query};
+use crate::{Comparison, Filter, KeyRange, Properties, PropertyName, Query, RowRange, key::RowKey};
 
 type Checked = Result<(), Broken>;
 
 fn selecting(table: &Table<'_>, names: &[&'static str]) -> Query {
     let select = names.iter().map(|name| PropertyName::from_static(name)).collect();
     Query { select: Some(select), ..table.query(KeyRange::table()) }
+}
+
+/// Ranges of each kind that hold the row `("p", "r")`.
+fn ranges() -> [KeyRange; 5] {
+    let rows = RowRange { lower: Bound::Included("a".to_owned()), ..RowRange::all() };
+    let slice = KeyRange::Table { after: Some(RowKey::new("p", "a")), before_partition: Some("q".to_owned()) };
+    let exact = KeyRange::rows("p", RowRange::exactly("r"));
+    [KeyRange::table(), slice, KeyRange::partition("p"), KeyRange::rows("p", rows), exact]
 }
 
 async fn three_properties(bench: &Bench) -> Result<Table<'_>, Broken> {
@@ -30,9 +40,11 @@ pub(super) async fn only_selected_properties_come(bench: &Bench) -> Checked {
         (&["B", "Missing"], one("B", 2)),
         (&["b"], Properties::new()),
     ] {
-        let rows = table.rows(&selecting(&table, names)).await?;
-        let found: Vec<_> = rows.into_iter().map(|row| row.properties).collect();
-        ensure_eq!(found, [expected], "the properties with {names:?} selected");
+        for range in ranges() {
+            let rows = table.rows(&Query { range: range.clone(), ..selecting(&table, names) }).await?;
+            let found: Vec<_> = rows.into_iter().map(|row| row.properties).collect();
+            ensure_eq!(&*found, std::slice::from_ref(&expected), "the properties with {names:?} selected of {range:?}");
+        }
     }
     Ok(())
 }

@@ -150,3 +150,18 @@ pub(super) async fn a_slice_of_a_table_ends_before_a_partition(bench: &Bench) ->
     }
     Ok(())
 }
+
+pub(super) async fn slices_of_a_table_order_by_utf16_units(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    let keys = ASCENDING.map(|partition| RowKey::new(partition, "r"));
+    table.fill(&keys).await?;
+    for (at, end) in keys.iter().enumerate() {
+        let (below, from) = keys.split_at(at);
+        let before = KeyRange::Table { after: None, before_partition: Some(end.partition.clone()) };
+        ensure_eq!(table.keys(&table.query(before)).await?, below, "the rows before partition {:?}", end.partition);
+        let above: Vec<_> = from.iter().skip(1).cloned().collect();
+        let after = KeyRange::Table { after: Some(end.clone()), before_partition: None };
+        ensure_eq!(table.keys(&table.query(after)).await?, above, "the rows after {end}");
+    }
+    Ok(())
+}

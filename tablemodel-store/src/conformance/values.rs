@@ -7,7 +7,7 @@ use super::{
     bench::{Bench, one},
     broken::ensure_eq,
 };
-use crate::{DateTime, KeyRange, Properties, Uuid, Value};
+use crate::{Action, DateTime, KeyRange, Properties, StoreErrorKind::InvalidInput, Uuid, Value, limits};
 
 type Checked = Result<(), Broken>;
 
@@ -67,6 +67,7 @@ pub(super) async fn int64s_come_back_as_written(bench: &Bench) -> Checked {
 pub(super) async fn strings_come_back_as_written(bench: &Bench) -> Checked {
     let plain = ["", " ", "  a  ", "text", "true", "5", "NaN", "2014-07-31T00:00:00Z"];
     let marks = ["\t\r\n", "\"quoted\"", "back\\slash", "/#?%", "<&>", "''", "{\"a\":1}", "\\u0041", "--batch_1\r\n"];
+    let escaped = ["%20", "a+b%2B", "\\\\", "\\n", "&amp;&lt;&#65;", "null", "0f8fad5b-d9cb-469f-a165-70867728950e"];
     let scripts = [
         "\u{e9}",
         "e\u{301}",
@@ -77,7 +78,25 @@ pub(super) async fn strings_come_back_as_written(bench: &Bench) -> Checked {
         "\u{10ffff}",
         "\u{fffd}",
     ];
-    come_back(bench, plain.into_iter().chain(marks).chain(scripts)).await
+    come_back(bench, plain.into_iter().chain(marks).chain(escaped).chain(scripts)).await
+}
+
+pub(super) async fn strings_that_xml_cannot_carry_come_back_or_are_refused(bench: &Bench) -> Checked {
+    let table = bench.table().await?;
+    let controls = ('\0'..='\u{1f}').chain('\u{7f}'..='\u{9f}').filter(|c| !"\t\r\n".contains(*c));
+    for c in controls.chain(['\u{fffe}', '\u{ffff}']) {
+        let (row, own) = (format!("{:04x}", u32::from(c)), one("V", format!("a{c}b{c}")));
+        let there = match table.insert("p", &row, own.clone()).await {
+            Err(error) if error.kind() == InvalidInput => None,
+            written => Some(written?).map(|_| own),
+        };
+        let what = format!("the row of a text with {c:?}");
+        ensure_eq!(table.properties("p", &row).await?, there, "{what}, by a point read");
+        let found = table.rows(&table.query(KeyRange::rows("p", crate::RowRange::exactly(&row)))).await?;
+        let found = found.into_iter().map(|row| row.properties).next();
+        ensure_eq!(found, there, "{what}, by a query");
+    }
+    Ok(())
 }
 
 pub(super) async fn queries_give_what_point_reads_give(bench: &Bench) -> Checked {
@@ -96,5 +115,13 @@ pub(super) async fn queries_give_what_point_reads_give(bench: &Bench) -> Checked
     let row = table.row("p", "r").await?;
     ensure_eq!(row.properties, own, "the row by a point read");
     ensure_eq!(table.rows(&table.query(KeyRange::table())).await?, [row], "the row by a query");
+    let large = Properties::from_iter([
+        ("Binary", Value::Binary(vec![0xA5; limits::MAX_BINARY_BYTES])),
+        ("String", "x".repeat(limits::MAX_STRING_CHARS).into()),
+    ]);
+    table.act("p", "r", Action::InsertOrReplace(large)).await?;
+    let row = table.row("p", "r").await?;
+    let same = table.rows(&table.query(KeyRange::table())).await? == [row];
+    ensure_eq!(same, true, "whether a query gives the largest values as a point read does");
     Ok(())
 }

@@ -4,9 +4,12 @@
 //! The store under test is right; what goes into it and comes out of it is twisted.
 
 mod bugs;
+mod filters;
 mod queries;
 mod rows;
 mod tables;
+mod times;
+mod undone;
 mod values;
 mod writes;
 
@@ -25,9 +28,11 @@ use tablemodel_store::{
     Shown, StoreError, TableStore,
     conformance::{CLAUSES, Clause},
 };
+use times::Inserted;
 
 type Got = Result<Option<Row>, StoreError>;
 type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+type Commit = for<'a> fn(&'a MemoryStore, &'a [Batch]) -> Answer<'a, Vec<Receipts>>;
 
 /// A planted bug: what it twists, and the clauses that must catch it (others may).
 struct Bug {
@@ -45,11 +50,16 @@ enum Twist {
     Batches(fn(&mut Vec<Batch>)),
     /// Of a commit in no hurry.
     Patient(fn(&mut Vec<Batch>)),
+    PatientCommit(Commit),
+    /// As that, of a store of one batch at a time.
+    OneBatchPatient(Commit),
     /// Of a commit whose batches are given away.
     Owned(fn(&mut Vec<Batch>)),
-    OwnedCommit(for<'a> fn(&'a MemoryStore, &'a [Batch]) -> Answer<'a, Vec<Receipts>>),
+    OwnedCommit(Commit),
+    /// As that, of a store of one batch at a time.
+    OneBatchOwned(Commit),
     Receipts(fn(&mut Vec<Receipts>)),
-    Commit(for<'a> fn(&'a MemoryStore, &'a [Batch]) -> Answer<'a, Vec<Receipts>>),
+    Commit(Commit),
     CommitError(fn(StoreError) -> Result<Vec<Receipts>, StoreError>),
     Key(fn(&mut RowKey)),
     Got(fn(Got) -> Got),
@@ -70,6 +80,11 @@ enum Twist {
     Page(fn(&Query, &mut Page)),
     /// Each row read, by whatever call.
     Row(fn(&mut Row)),
+    /// The timestamp stays that of the insert: in rows, in receipts, or in both.
+    OldTimes {
+        of_rows: bool,
+        of_receipts: bool,
+    },
     /// Of the names of tables in each call.
     Name(fn(&str) -> String),
     Create(for<'a> fn(&'a MemoryStore, &'a str) -> Answer<'a, ()>),
@@ -80,9 +95,16 @@ enum Twist {
 struct Sabotaged {
     inner: MemoryStore,
     twist: Twist,
+    inserted: Inserted,
 }
 
 impl Sabotaged {
+    fn new(twist: Twist) -> Self {
+        let one_batch = matches!(twist, Twist::OneBatchOnly(_) | Twist::OneBatchPatient(_) | Twist::OneBatchOwned(_));
+        let inner = MemoryStore::builder().atomic_across(!one_batch).build();
+        Self { inner, twist, inserted: Inserted::default() }
+    }
+
     fn name(&self, name: &str) -> String {
         match self.twist {
             Twist::Name(twist) => twist(name),
@@ -94,8 +116,7 @@ impl Sabotaged {
 #[async_trait]
 impl TableStore for Sabotaged {
     fn capabilities(&self) -> Capabilities {
-        let one_batch = matches!(self.twist, Twist::OneBatchOnly(_));
-        Capabilities { atomic_across: !one_batch, ..self.inner.capabilities() }
+        self.inner.capabilities()
     }
 
     async fn create_table(&self, name: &str) -> Result<(), StoreError> {
@@ -128,6 +149,9 @@ impl TableStore for Sabotaged {
         let mut got = self.inner.get(&self.name(table), &key).await;
         match self.twist {
             Twist::Row(twist) => got.iter_mut().flatten().for_each(twist),
+            Twist::OldTimes { of_rows: true, .. } => {
+                got.iter_mut().flatten().for_each(|row| self.inserted.age(table, row));
+            }
             Twist::Got(twist) => return twist(got),
             _ => {}
         }
@@ -195,6 +219,9 @@ impl TableStore for Sabotaged {
         match self.twist {
             Twist::Page(twist) => twist(&query, &mut page),
             Twist::Row(twist) => page.rows.iter_mut().for_each(twist),
+            Twist::OldTimes { of_rows: true, .. } => {
+                page.rows.iter_mut().for_each(|row| self.inserted.age(&query.table, row));
+            }
             _ => {}
         }
         Ok(page)
@@ -213,6 +240,9 @@ impl TableStore for Sabotaged {
         let mut receipts = self.inner.commit(&batches).await;
         match self.twist {
             Twist::Receipts(twist) => receipts.iter_mut().for_each(twist),
+            Twist::OldTimes { of_receipts, .. } => {
+                receipts.iter_mut().for_each(|receipts| self.inserted.learn(&batches, receipts, of_receipts));
+            }
             Twist::CommitError(twist) => return receipts.or_else(twist),
             _ => {}
         }
@@ -220,16 +250,19 @@ impl TableStore for Sabotaged {
     }
 
     async fn commit_patiently(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
-        let Twist::Patient(twist) = self.twist else { return self.commit(batches).await };
         let mut batches = batches.to_vec();
-        twist(&mut batches);
+        match self.twist {
+            Twist::Patient(twist) => twist(&mut batches),
+            Twist::PatientCommit(twist) | Twist::OneBatchPatient(twist) => return twist(&self.inner, &batches).await,
+            _ => return self.commit(&batches).await,
+        }
         self.inner.commit(&batches).await
     }
 
     async fn commit_owned(&self, mut batches: Vec<Batch>) -> Result<Vec<Receipts>, StoreError> {
         match self.twist {
             Twist::Owned(twist) => twist(&mut batches),
-            Twist::OwnedCommit(twist) => return twist(&self.inner, &batches).await,
+            Twist::OwnedCommit(twist) | Twist::OneBatchOwned(twist) => return twist(&self.inner, &batches).await,
             _ => return self.commit(&batches).await,
         }
         self.inner.commit(&batches).await
@@ -238,8 +271,8 @@ impl TableStore for Sabotaged {
 
 /// A store with the planted bug of this name.
 pub(crate) fn store_with(bug: &str) -> Arc<dyn TableStore> {
-    let bug = bugs::BUGS.iter().find(|candidate| candidate.name == bug).expect("the bug exists");
-    Arc::new(Sabotaged { inner: MemoryStore::new(), twist: bug.twist })
+    let bug = bugs::all().find(|candidate| candidate.name == bug).expect("the bug exists");
+    Arc::new(Sabotaged::new(bug.twist))
 }
 
 /// Runs futures that wait for nothing but each other.
@@ -256,8 +289,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 /// Whether a store with this twist breaks the clause at `path`; a clause that does not apply is not broken.
 fn breaks(twist: Twist, path: &str) -> bool {
     let clause = CLAUSES.iter().find(|clause| clause.path() == path).expect("the clause exists");
-    let store = Arc::new(Sabotaged { inner: MemoryStore::new(), twist });
-    matches!(run(clause.check(store)), Some(Err(_)))
+    matches!(run(clause.check(Arc::new(Sabotaged::new(twist)))), Some(Err(_)))
 }
 
 #[test]
@@ -268,7 +300,7 @@ fn a_store_without_a_planted_bug_breaks_no_clause() {
 
 #[test]
 fn each_planted_bug_is_caught_by_the_clauses_named_for_it() {
-    let named = bugs::BUGS.iter().flat_map(|bug| bug.caught_by.iter().map(move |path| (bug, path)));
+    let named = bugs::all().flat_map(|bug| bug.caught_by.iter().map(move |path| (bug, path)));
     let missed: Vec<_> = named.filter(|(bug, path)| !breaks(bug.twist, path)).collect();
     let missed: Vec<_> = missed.into_iter().map(|(bug, path)| (bug.name, path)).collect();
     assert!(missed.is_empty(), "{missed:#?}");
@@ -276,7 +308,7 @@ fn each_planted_bug_is_caught_by_the_clauses_named_for_it() {
 
 #[test]
 fn each_clause_catches_a_planted_bug() {
-    let caught: BTreeSet<_> = bugs::BUGS.iter().flat_map(|bug| bug.caught_by).copied().collect();
+    let caught: BTreeSet<_> = bugs::all().flat_map(|bug| bug.caught_by).copied().collect();
     let idle: Vec<_> = CLAUSES.iter().map(Clause::path).filter(|path| !caught.contains(path.as_str())).collect();
     assert!(idle.is_empty(), "{idle:#?}");
 }

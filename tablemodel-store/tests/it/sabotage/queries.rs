@@ -8,10 +8,10 @@ use std::ops::Bound;
 
 use tablemodel_store::{
     Comparison, Continuation, Filter, KeyRange, MemoryStore, Page, Query, Row, RowRange, StoreError, StoreErrorKind,
-    TableStore, TableStoreExt, Value, limits, validate,
+    TableStore, TableStoreExt, limits, validate,
 };
 
-use super::{Answer, writes::refuse};
+use super::{Answer, filters::is_exact, writes::refuse};
 
 pub(super) fn reverse_rows(_: &Query, page: &mut Page) {
     page.rows.reverse();
@@ -35,6 +35,16 @@ pub(super) fn utf8_bounds<'a>(store: &'a MemoryStore, query: &'a Query) -> Answe
             let above = |row: &Row| plain(&rows.lower).is_none_or(|lower| row.key.row >= lower);
             let below = |row: &Row| plain(&rows.upper).is_none_or(|upper| row.key.row <= upper);
             page.rows.retain(|row| above(row) && below(row));
+        }
+        Ok(page)
+    })
+}
+
+pub(super) fn utf8_slices<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
+    Box::pin(async move {
+        let mut page = store.query(query).await?;
+        if let KeyRange::Table { before_partition: Some(end), .. } = &query.range {
+            page.rows.retain(|row| row.key.partition < *end);
         }
         Ok(page)
     })
@@ -84,31 +94,18 @@ pub(super) fn lose_empty_partition(query: &Query, page: &mut Page) {
     }
 }
 
-pub(super) fn no_filter(query: &mut Query) {
-    query.filter = None;
-}
-
-pub(super) fn push_not_down(query: &mut Query) {
-    if let Some(Filter::Not(inner)) = &query.filter
-        && let Filter::Compare { property, comparison: Comparison::Equal, value } = &**inner
-    {
-        query.filter = Some(Filter::compare(property, Comparison::NotEqual, value.clone()));
-    }
-}
-
-pub(super) fn mix_integers(query: &mut Query) {
-    if let Some(Filter::Compare { property, comparison, value: Value::Int32(number) }) = &query.filter {
-        let wide = Filter::compare(property, *comparison, i64::from(*number));
-        query.filter = query.filter.clone().map(|narrow| narrow.or(wide));
-    }
-}
-
 pub(super) fn select_all(query: &mut Query) {
     query.select = None;
 }
 
 pub(super) fn select_something(query: &mut Query) {
     query.select = query.select.take().filter(|select| !select.is_empty());
+}
+
+pub(super) fn no_selection_of_exact(query: &mut Query) {
+    if is_exact(query) {
+        query.select = None;
+    }
 }
 
 pub(super) fn filter_after_select(query: &Query, page: &mut Page) {

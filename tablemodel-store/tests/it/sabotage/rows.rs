@@ -103,3 +103,44 @@ pub(super) fn no_guids(_: &Query, page: &mut Page) {
         change(row, |value| Some(value).filter(|value| !matches!(value, Value::Guid(_))));
     }
 }
+
+pub(super) fn cut_long_texts(_: &Query, page: &mut Page) {
+    for row in &mut page.rows {
+        texts(row, |text| text.chars().take(1_000).collect::<String>().into());
+    }
+}
+
+fn texts(row: &mut Row, read: impl Fn(String) -> Value) {
+    change(row, |value| match value {
+        Value::String(text) => Some(read(text)),
+        value => Some(value),
+    });
+}
+
+pub(super) fn cut_at_nul(row: &mut Row) {
+    texts(row, |text| text.split('\0').next().unwrap_or_default().into());
+}
+
+pub(super) fn drop_controls(row: &mut Row) {
+    texts(row, |text| text.replace(|c: char| c.is_control() && !"\t\r\n".contains(c), "").into());
+}
+
+pub(super) fn replace_noncharacters(row: &mut Row) {
+    texts(row, |text| text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}").into());
+}
+
+pub(super) fn decode_percent(row: &mut Row) {
+    texts(row, |text| text.replace("%20", " ").into());
+}
+
+pub(super) fn decode_backslashes(row: &mut Row) {
+    texts(row, |text| text.replace("\\\\", "\\").into());
+}
+
+pub(super) fn decode_entities(row: &mut Row) {
+    texts(row, |text| text.replace("&lt;", "<").replace("&amp;", "&").into());
+}
+
+pub(super) fn read_guids(row: &mut Row) {
+    texts(row, |text| text.parse::<Uuid>().map_or(Value::String(text), Value::Guid));
+}

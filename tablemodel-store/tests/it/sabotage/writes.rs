@@ -41,6 +41,25 @@ pub(super) fn ignore_if_match(batches: &mut Vec<Batch>) {
     }
 }
 
+pub(super) fn star_matches(batches: &mut Vec<Batch>) {
+    for action in actions(batches) {
+        if let Action::Replace(_, condition) | Action::Merge(_, condition) | Action::Delete(condition) = action
+            && *condition == Condition::Match(ETag::parse("*"))
+        {
+            *condition = Condition::Exists;
+        }
+    }
+}
+
+pub(super) fn merge_keeps_text_at_empty(batches: &mut Vec<Batch>) {
+    for action in actions(batches) {
+        if let Action::Merge(own, _) | Action::InsertOrMerge(own) = action {
+            let set = taken(own).into_iter().filter(|(_, value)| *value != Value::from(""));
+            *own = set.collect();
+        }
+    }
+}
+
 pub(super) fn insert_replaces(batches: &mut Vec<Batch>) {
     for action in actions(batches) {
         if let Action::Insert(own) = action {
@@ -188,6 +207,20 @@ pub(super) fn one_by_one<'a>(store: &'a MemoryStore, batches: &'a [Batch]) -> An
                 step_aside().await;
             }
             all.push(receipts);
+        }
+        Ok(all)
+    })
+}
+
+pub(super) fn batch_by_batch<'a>(store: &'a MemoryStore, batches: &'a [Batch]) -> Answer<'a, Vec<Receipts>> {
+    Box::pin(async move {
+        let mut all = Vec::new();
+        for (index, batch) in batches.iter().enumerate() {
+            let committed = store.commit(std::slice::from_ref(batch)).await;
+            all.extend(committed.map_err(|error| {
+                let operation = error.failed_at().map_or(0, |at| at.operation);
+                error.at(index, operation)
+            })?);
         }
         Ok(all)
     })

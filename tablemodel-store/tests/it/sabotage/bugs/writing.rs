@@ -1,12 +1,11 @@
-//! The planted bugs, and the clauses that must catch each.
+//! Bugs of what is written: of actions, batches, limits, names, ETags, and of calls at once.
 //!
-//! What a bug does is written in `writes`, `values`, `rows`, `queries` and `tables`.
+//! Those of what is read are in `reading`.
 
-use super::{Bug, Twist, queries::*, rows::*, tables::*, values::*, writes::*};
-
-const fn bug(name: &'static str, caught_by: &'static [&'static str], twist: Twist) -> Bug {
-    Bug { name, caught_by, twist }
-}
+use super::{
+    super::{Bug, Twist, rows::*, undone::*, values::*, writes::*},
+    bug,
+};
 
 pub(super) const BUGS: &[Bug] = &[
     bug(
@@ -25,27 +24,25 @@ pub(super) const BUGS: &[Bug] = &[
         Twist::Batches(ignore_if_match),
     ),
     bug(
-        "a row told at once lacks its properties",
-        &["points::a_row_told_at_once_is_the_row"],
-        Twist::AtOnce(told_without_properties),
+        "the ETag `*` is that of any row",
+        &["actions::an_etag_of_no_store_meets_no_condition"],
+        Twist::Batches(star_matches),
     ),
     bug(
-        "a row is shown without its properties",
-        &["points::a_row_shown_is_the_row"],
-        Twist::Shown(shown_without_properties),
+        "the timestamp stays that of the insert",
+        &["actions::the_timestamp_is_of_the_last_write"],
+        Twist::OldTimes { of_rows: true, of_receipts: true },
     ),
     bug(
-        "the last row of a page is not shown",
-        &["pages::pages_shown_hold_the_rows"],
-        Twist::ShownPage(shown_without_the_last),
+        "the timestamp of a row stays that of its insert, and receipts tell another",
+        &["actions::the_timestamp_is_of_the_last_write"],
+        Twist::OldTimes { of_rows: true, of_receipts: false },
     ),
     bug(
-        "a page shown goes on after it is told to stop",
-        &["pages::a_page_shown_ends_at_the_row_where_it_is_told_to"],
-        Twist::ShownOn,
+        "receipts tell the timestamp of the insert",
+        &["actions::the_timestamp_is_of_the_last_write"],
+        Twist::OldTimes { of_rows: false, of_receipts: true },
     ),
-    bug("any limit is shown", &["pages::a_page_is_not_shown_where_a_query_is_refused"], Twist::ShownFreely),
-    bug("the first page is shown again and again", &["pages::pages_shown_hold_the_rows"], Twist::ShownAgain),
     bug(
         "an insert replaces",
         &["actions::an_insert_needs_a_missing_row", "concurrency::one_of_many_inserts_wins"],
@@ -77,6 +74,11 @@ pub(super) const BUGS: &[Bug] = &[
     ),
     bug("a merge keeps the old type", &["actions::a_merge_may_change_a_propertys_type"], Twist::Commit(keep_types)),
     bug(
+        "a merge keeps a text where an empty one is set",
+        &["actions::a_merge_sets_what_is_empty_or_zero"],
+        Twist::Batches(merge_keeps_text_at_empty),
+    ),
+    bug(
         "merged rows are cut to their limits",
         &["actions::a_merged_row_obeys_the_limit_of_properties", "actions::a_merged_row_obeys_the_limit_of_bytes"],
         Twist::CommitError(swallow_too_large),
@@ -101,6 +103,22 @@ pub(super) const BUGS: &[Bug] = &[
             "concurrency::batches_do_not_mix",
         ],
         Twist::Commit(one_by_one),
+    ),
+    bug(
+        "deletes before an operation that fails stay",
+        &[
+            "batches::a_failing_operation_undoes_the_batch_and_is_named",
+            "across::a_failing_batch_undoes_the_others_and_is_named",
+        ],
+        Twist::Commit(deletes_stay),
+    ),
+    bug(
+        "what stands before a merge that is too large stays",
+        &[
+            "batches::a_merge_over_a_limit_undoes_the_batch_and_is_named",
+            "across::a_failing_batch_undoes_the_others_and_is_named",
+        ],
+        Twist::Commit(all_stays_before_a_merge_too_large),
     ),
     bug(
         "readers see half of a batch",
@@ -157,6 +175,16 @@ pub(super) const BUGS: &[Bug] = &[
         Twist::OwnedCommit(one_by_one),
     ),
     bug(
+        "a patient commit of several batches is one for each",
+        &["across::a_patient_commit_of_several_batches_is_one"],
+        Twist::PatientCommit(batch_by_batch),
+    ),
+    bug(
+        "an owned commit of several batches is one for each",
+        &["across::an_owned_commit_of_several_batches_is_one"],
+        Twist::OwnedCommit(batch_by_batch),
+    ),
+    bug(
         "receipts come reversed",
         &["batches::receipts_come_in_the_order_of_operations"],
         Twist::Receipts(reverse_receipts),
@@ -183,6 +211,16 @@ pub(super) const BUGS: &[Bug] = &[
         "several batches are cut to one where one is the limit",
         &["single::several_batches_are_unsupported_and_write_nothing"],
         Twist::OneBatchOnly(first_batch_only),
+    ),
+    bug(
+        "a patient commit of several batches is one for each where one is the limit",
+        &["single::several_batches_are_unsupported_and_write_nothing"],
+        Twist::OneBatchPatient(batch_by_batch),
+    ),
+    bug(
+        "an owned commit of several batches is one for each where one is the limit",
+        &["single::several_batches_are_unsupported_and_write_nothing"],
+        Twist::OneBatchOwned(batch_by_batch),
     ),
     bug(
         "what is too long or too large is cut",
@@ -227,14 +265,6 @@ pub(super) const BUGS: &[Bug] = &[
         &["names::property_names_of_the_system_are_refused"],
         Twist::Batches(drop_system_properties),
     ),
-    bug("rows without properties are not kept", &["points::a_row_without_properties_is_a_row"], Twist::Got(drop_bare)),
-    bug("a missing row is an error", &["points::a_missing_row_is_none"], Twist::Got(missing_is_error)),
-    bug(
-        "keys are joined without a separator",
-        &["points::a_row_is_found_by_its_exact_keys_only"],
-        Twist::Batches(join_keys),
-    ),
-    bug("point reads ignore case", &["points::a_row_is_found_by_its_exact_keys_only"], Twist::Key(lower_case_key)),
     bug(
         "only the first write of a number is kept",
         &["points::a_point_read_shows_the_last_acknowledged_write"],
@@ -265,135 +295,4 @@ pub(super) const BUGS: &[Bug] = &[
         ],
         Twist::Commit(check_then_act),
     ),
-    bug("doubles that are not numbers are lost", &["values::doubles_come_back_to_the_bit"], Twist::Row(lose_nan)),
-    bug("-0.0 becomes 0.0", &["values::doubles_come_back_to_the_bit"], Twist::Row(lose_negative_zero)),
-    bug("times are cut to microseconds", &["values::times_come_back_to_the_tick"], Twist::Row(cut_ticks)),
-    bug("Int32 becomes Int64", &["values::int32s_come_back_as_written"], Twist::Row(widen_int32)),
-    bug("Int64 passes through a double", &["values::int64s_come_back_as_written"], Twist::Row(round_int64)),
-    bug("empty strings are dropped", &["values::strings_come_back_as_written"], Twist::Row(drop_empty_strings)),
-    bug("empty binaries are dropped", &["values::binaries_come_back_as_written"], Twist::Row(drop_empty_binaries)),
-    bug("false is dropped", &["values::booleans_come_back_as_written"], Twist::Row(drop_false)),
-    bug("the nil guid is dropped", &["values::guids_come_back_as_written"], Twist::Row(drop_nil)),
-    bug("queries give no guids", &["values::queries_give_what_point_reads_give"], Twist::Page(no_guids)),
-    bug(
-        "rows of a page come reversed",
-        &["order::rows_come_by_partition_key_then_row_key", "order::order_holds_over_pages"],
-        Twist::Page(reverse_rows),
-    ),
-    bug("rows of a page come in UTF-8 order", &["order::keys_order_by_utf16_units"], Twist::Page(utf8_order)),
-    bug("bounds are compared as UTF-8", &["ranges::bounds_order_by_utf16_units"], Twist::Pages(utf8_bounds)),
-    bug(
-        "upper bounds are inclusive",
-        &["ranges::every_pair_of_row_bounds_gives_the_rows_between", "ranges::empty_and_inverted_ranges_give_nothing"],
-        Twist::Query(upper_inclusive),
-    ),
-    bug(
-        "lower bounds are exclusive",
-        &["ranges::every_pair_of_row_bounds_gives_the_rows_between", "ranges::one_exact_row_can_be_queried"],
-        Twist::Query(lower_exclusive),
-    ),
-    bug(
-        "partitions are matched by prefix",
-        &["ranges::a_partition_is_read_without_its_neighbours"],
-        Twist::Query(by_prefix),
-    ),
-    bug("bounds must be legal keys", &["ranges::bounds_need_not_be_legal_keys"], Twist::Pages(legal_bounds)),
-    bug(
-        "slices of tables are not cut",
-        &["ranges::a_slice_of_a_table_begins_after_a_key", "ranges::a_slice_of_a_table_ends_before_a_partition"],
-        Twist::Query(whole_table),
-    ),
-    bug("table scans lose the empty partition", &["ranges::a_whole_table_is_read"], Twist::Page(lose_empty_partition)),
-    bug(
-        "filters are ignored",
-        &[
-            "filters::comparisons_hold_for_every_type",
-            "filters::not_and_or_combine",
-            "filters::a_filter_narrows_a_range",
-            "filters::a_filtered_query_finds_rare_rows_over_pages",
-            "filters::a_query_makes_15_comparisons_and_no_more",
-            "filters::text_compares_by_utf16_units",
-            "filters::nan_compares_as_ieee_says",
-            "filters::keys_and_timestamp_can_be_compared",
-            "projections::a_filter_may_use_what_is_not_selected",
-        ],
-        Twist::Query(no_filter),
-    ),
-    bug("not eq becomes ne", &["filters::a_missing_property_satisfies_no_comparison"], Twist::Query(push_not_down)),
-    bug("Int32 compares with Int64", &["filters::another_type_satisfies_no_comparison"], Twist::Query(mix_integers)),
-    bug("selections are ignored", &["projections::only_selected_properties_come"], Twist::Query(select_all)),
-    bug(
-        "a selection of nothing selects all",
-        &["projections::a_selection_of_nothing_still_gives_keys_and_etag"],
-        Twist::Query(select_something),
-    ),
-    bug(
-        "filters see only what is selected",
-        &["projections::a_filter_may_use_what_is_not_selected"],
-        Twist::Page(filter_after_select),
-    ),
-    bug(
-        "limits are ignored",
-        &["pages::a_limit_outside_1_to_1000_is_refused", "pages::a_page_never_exceeds_its_limit"],
-        Twist::Query(no_limit),
-    ),
-    bug("pages have no end", &["pages::more_than_1000_rows_come_in_several_pages"], Twist::Pages(one_page)),
-    bug(
-        "continuations are inclusive",
-        &["pages::pages_give_each_row_once_for_any_limit", "pages::inserts_between_pages_repeat_no_row"],
-        Twist::Pages(inclusive),
-    ),
-    bug("continuations skip a row", &["pages::pages_give_each_row_once_for_any_limit"], Twist::Pages(skipping)),
-    bug(
-        "continuations count rows",
-        &["pages::deletes_between_pages_lose_no_other_row", "pages::inserts_between_pages_repeat_no_row"],
-        Twist::Pages(by_offset),
-    ),
-    bug("continuations remember the limit", &["pages::the_limit_may_change_between_pages"], Twist::Pages(sticky_limit)),
-    bug(
-        "continuations of other queries begin anew",
-        &["pages::a_continuation_of_another_query_is_refused", "pages::a_continuation_of_nobody_is_refused"],
-        Twist::Pages(forgiving),
-    ),
-    bug("queries end after a page", &["pages::more_than_1000_rows_come_in_several_pages"], Twist::Page(end)),
-    bug("pages are empty and have no last", &["pages::the_limit_may_change_between_pages"], Twist::Page(go_on)),
-    bug("the last page has a continuation", &["pages::the_last_page_has_no_continuation"], Twist::Pages(never_end)),
-    bug(
-        "tables are created twice",
-        &["tables::a_table_cannot_be_created_twice_in_any_case"],
-        Twist::Create(create_twice),
-    ),
-    bug(
-        "bad names of tables are mended",
-        &["tables::names_that_break_the_rules_are_refused"],
-        Twist::Create(mend_name),
-    ),
-    bug(
-        "long names of tables are refused",
-        &["tables::names_at_the_bounds_of_length_are_taken"],
-        Twist::Create(short_names),
-    ),
-    bug(
-        "deleted tables stay",
-        &["tables::a_deleted_table_is_gone_with_its_rows", "tables::a_missing_table_cannot_be_deleted"],
-        Twist::Delete(keep_table),
-    ),
-    bug(
-        "the names of deleted tables stay taken",
-        &["tables::a_deleted_tables_name_is_free_at_once"],
-        Twist::Delete(keep_name),
-    ),
-    bug("deletes of tables never fail", &["tables::a_missing_table_cannot_be_deleted"], Twist::Delete(delete_anything)),
-    bug("tables are not listed", &["tables::a_created_table_is_listed_and_empty"], Twist::List(Vec::clear)),
-    bug(
-        "tables are listed in lower case",
-        &["tables::a_name_keeps_its_case_and_is_found_in_any"],
-        Twist::List(lower_names),
-    ),
-    bug(
-        "tables are listed in order of their case",
-        &["tables::names_are_listed_in_order_of_their_lower_case"],
-        Twist::List(|names| names.sort()),
-    ),
-    bug("all tables are one", &["tables::tables_do_not_share_rows"], Twist::Name(one_table)),
 ];

@@ -1,0 +1,238 @@
+//! Bugs of what is read: of rows, values, ranges, filters, pages, and of tables.
+//!
+//! Those of what is written are in `writing`.
+
+use super::{
+    super::{Bug, Twist, filters::*, queries::*, rows::*, tables::*, values::*},
+    bug,
+};
+
+pub(super) const BUGS: &[Bug] = &[
+    bug("rows without properties are not kept", &["points::a_row_without_properties_is_a_row"], Twist::Got(drop_bare)),
+    bug("a missing row is an error", &["points::a_missing_row_is_none"], Twist::Got(missing_is_error)),
+    bug(
+        "keys are joined without a separator",
+        &["points::a_row_is_found_by_its_exact_keys_only"],
+        Twist::Batches(join_keys),
+    ),
+    bug("point reads ignore case", &["points::a_row_is_found_by_its_exact_keys_only"], Twist::Key(lower_case_key)),
+    bug(
+        "a row told at once lacks its properties",
+        &["points::a_row_told_at_once_is_the_row"],
+        Twist::AtOnce(told_without_properties),
+    ),
+    bug(
+        "a row is shown without its properties",
+        &["points::a_row_shown_is_the_row"],
+        Twist::Shown(shown_without_properties),
+    ),
+    bug(
+        "the last row of a page is not shown",
+        &["pages::pages_shown_hold_the_rows"],
+        Twist::ShownPage(shown_without_the_last),
+    ),
+    bug(
+        "a page shown goes on after it is told to stop",
+        &["pages::a_page_shown_ends_at_the_row_where_it_is_told_to"],
+        Twist::ShownOn,
+    ),
+    bug("any limit is shown", &["pages::a_page_is_not_shown_where_a_query_is_refused"], Twist::ShownFreely),
+    bug("the first page is shown again and again", &["pages::pages_shown_hold_the_rows"], Twist::ShownAgain),
+    bug("doubles that are not numbers are lost", &["values::doubles_come_back_to_the_bit"], Twist::Row(lose_nan)),
+    bug("-0.0 becomes 0.0", &["values::doubles_come_back_to_the_bit"], Twist::Row(lose_negative_zero)),
+    bug("times are cut to microseconds", &["values::times_come_back_to_the_tick"], Twist::Row(cut_ticks)),
+    bug("Int32 becomes Int64", &["values::int32s_come_back_as_written"], Twist::Row(widen_int32)),
+    bug("Int64 passes through a double", &["values::int64s_come_back_as_written"], Twist::Row(round_int64)),
+    bug("empty strings are dropped", &["values::strings_come_back_as_written"], Twist::Row(drop_empty_strings)),
+    bug(
+        "strings end at U+0000",
+        &["values::strings_that_xml_cannot_carry_come_back_or_are_refused"],
+        Twist::Row(cut_at_nul),
+    ),
+    bug(
+        "strings lose their control characters",
+        &["values::strings_that_xml_cannot_carry_come_back_or_are_refused"],
+        Twist::Row(drop_controls),
+    ),
+    bug(
+        "what is no character of XML is replaced",
+        &["values::strings_that_xml_cannot_carry_come_back_or_are_refused"],
+        Twist::Row(replace_noncharacters),
+    ),
+    bug("strings are decoded as parts of a URL", &["values::strings_come_back_as_written"], Twist::Row(decode_percent)),
+    bug("backslashes are decoded twice", &["values::strings_come_back_as_written"], Twist::Row(decode_backslashes)),
+    bug("entities of XML are decoded twice", &["values::strings_come_back_as_written"], Twist::Row(decode_entities)),
+    bug("strings that look like Guids become Guids", &["values::strings_come_back_as_written"], Twist::Row(read_guids)),
+    bug("empty binaries are dropped", &["values::binaries_come_back_as_written"], Twist::Row(drop_empty_binaries)),
+    bug("false is dropped", &["values::booleans_come_back_as_written"], Twist::Row(drop_false)),
+    bug("the nil guid is dropped", &["values::guids_come_back_as_written"], Twist::Row(drop_nil)),
+    bug("queries give no guids", &["values::queries_give_what_point_reads_give"], Twist::Page(no_guids)),
+    bug("queries cut long strings", &["values::queries_give_what_point_reads_give"], Twist::Page(cut_long_texts)),
+    bug(
+        "rows of a page come reversed",
+        &["order::rows_come_by_partition_key_then_row_key", "order::order_holds_over_pages"],
+        Twist::Page(reverse_rows),
+    ),
+    bug("rows of a page come in UTF-8 order", &["order::keys_order_by_utf16_units"], Twist::Page(utf8_order)),
+    bug("bounds are compared as UTF-8", &["ranges::bounds_order_by_utf16_units"], Twist::Pages(utf8_bounds)),
+    bug(
+        "slices of tables end in UTF-8 order",
+        &["ranges::slices_of_a_table_order_by_utf16_units"],
+        Twist::Pages(utf8_slices),
+    ),
+    bug(
+        "upper bounds are inclusive",
+        &["ranges::every_pair_of_row_bounds_gives_the_rows_between", "ranges::empty_and_inverted_ranges_give_nothing"],
+        Twist::Query(upper_inclusive),
+    ),
+    bug(
+        "lower bounds are exclusive",
+        &["ranges::every_pair_of_row_bounds_gives_the_rows_between", "ranges::one_exact_row_can_be_queried"],
+        Twist::Query(lower_exclusive),
+    ),
+    bug(
+        "partitions are matched by prefix",
+        &["ranges::a_partition_is_read_without_its_neighbours"],
+        Twist::Query(by_prefix),
+    ),
+    bug("bounds must be legal keys", &["ranges::bounds_need_not_be_legal_keys"], Twist::Pages(legal_bounds)),
+    bug(
+        "slices of tables are not cut",
+        &["ranges::a_slice_of_a_table_begins_after_a_key", "ranges::a_slice_of_a_table_ends_before_a_partition"],
+        Twist::Query(whole_table),
+    ),
+    bug("table scans lose the empty partition", &["ranges::a_whole_table_is_read"], Twist::Page(lose_empty_partition)),
+    bug(
+        "filters are ignored",
+        &[
+            "filters::comparisons_hold_for_every_type",
+            "filters::not_and_or_combine",
+            "filters::a_filter_narrows_a_range",
+            "filters::a_filtered_query_finds_rare_rows_over_pages",
+            "filters::a_query_makes_15_comparisons_and_no_more",
+            "filters::text_compares_by_utf16_units",
+            "filters::nan_compares_as_ieee_says",
+            "filters::keys_and_timestamp_can_be_compared",
+            "projections::a_filter_may_use_what_is_not_selected",
+        ],
+        Twist::Query(no_filter),
+    ),
+    bug("not eq becomes ne", &["filters::a_missing_property_satisfies_no_comparison"], Twist::Query(push_not_down)),
+    bug("Int32 compares with Int64", &["filters::another_type_satisfies_no_comparison"], Twist::Query(mix_integers)),
+    bug(
+        "one exact row comes whatever the filter",
+        &["filters::a_filter_narrows_a_range"],
+        Twist::Query(no_filter_of_exact),
+    ),
+    bug("ne is lt or gt", &["filters::nan_compares_as_ieee_says"], Twist::Query(ne_is_less_or_greater)),
+    bug(
+        "any timestamp satisfies a comparison",
+        &["filters::keys_and_timestamp_can_be_compared"],
+        Twist::Query(any_timestamp),
+    ),
+    bug(
+        "filters compare Int64 as doubles",
+        &["filters::comparisons_hold_for_every_type"],
+        Twist::Query(int64_as_double),
+    ),
+    bug(
+        "filters compare doubles in 32 bits",
+        &["filters::comparisons_hold_for_every_type"],
+        Twist::Query(double_as_single),
+    ),
+    bug(
+        "filters compare times in milliseconds",
+        &["filters::comparisons_hold_for_every_type"],
+        Twist::Query(times_in_milliseconds),
+    ),
+    bug(
+        "filters name properties without case",
+        &["filters::a_missing_property_satisfies_no_comparison"],
+        Twist::Query(names_without_case),
+    ),
+    bug(
+        "what is missing equals the empty string",
+        &["filters::a_missing_property_satisfies_no_comparison"],
+        Twist::Query(missing_is_empty),
+    ),
+    bug("selections are ignored", &["projections::only_selected_properties_come"], Twist::Query(select_all)),
+    bug(
+        "a selection of nothing selects all",
+        &["projections::a_selection_of_nothing_still_gives_keys_and_etag"],
+        Twist::Query(select_something),
+    ),
+    bug(
+        "one exact row comes whole whatever is selected",
+        &["projections::only_selected_properties_come"],
+        Twist::Query(no_selection_of_exact),
+    ),
+    bug(
+        "filters see only what is selected",
+        &["projections::a_filter_may_use_what_is_not_selected"],
+        Twist::Page(filter_after_select),
+    ),
+    bug(
+        "limits are ignored",
+        &["pages::a_limit_outside_1_to_1000_is_refused", "pages::a_page_never_exceeds_its_limit"],
+        Twist::Query(no_limit),
+    ),
+    bug("pages have no end", &["pages::more_than_1000_rows_come_in_several_pages"], Twist::Pages(one_page)),
+    bug(
+        "continuations are inclusive",
+        &["pages::pages_give_each_row_once_for_any_limit", "pages::inserts_between_pages_repeat_no_row"],
+        Twist::Pages(inclusive),
+    ),
+    bug("continuations skip a row", &["pages::pages_give_each_row_once_for_any_limit"], Twist::Pages(skipping)),
+    bug(
+        "continuations count rows",
+        &["pages::deletes_between_pages_lose_no_other_row", "pages::inserts_between_pages_repeat_no_row"],
+        Twist::Pages(by_offset),
+    ),
+    bug("continuations remember the limit", &["pages::the_limit_may_change_between_pages"], Twist::Pages(sticky_limit)),
+    bug(
+        "continuations of other queries begin anew",
+        &["pages::a_continuation_of_another_query_is_refused", "pages::a_continuation_of_nobody_is_refused"],
+        Twist::Pages(forgiving),
+    ),
+    bug("queries end after a page", &["pages::more_than_1000_rows_come_in_several_pages"], Twist::Page(end)),
+    bug("pages are empty and have no last", &["pages::the_limit_may_change_between_pages"], Twist::Page(go_on)),
+    bug("the last page has a continuation", &["pages::the_last_page_has_no_continuation"], Twist::Pages(never_end)),
+    bug(
+        "tables are created twice",
+        &["tables::a_table_cannot_be_created_twice_in_any_case"],
+        Twist::Create(create_twice),
+    ),
+    bug(
+        "bad names of tables are mended",
+        &["tables::names_that_break_the_rules_are_refused"],
+        Twist::Create(mend_name),
+    ),
+    bug(
+        "long names of tables are refused",
+        &["tables::names_at_the_bounds_of_length_are_taken"],
+        Twist::Create(short_names),
+    ),
+    bug(
+        "deleted tables stay",
+        &["tables::a_deleted_table_is_gone_with_its_rows", "tables::a_missing_table_cannot_be_deleted"],
+        Twist::Delete(keep_table),
+    ),
+    bug(
+        "the names of deleted tables stay taken",
+        &["tables::a_deleted_tables_name_is_free_at_once"],
+        Twist::Delete(keep_name),
+    ),
+    bug("deletes of tables never fail", &["tables::a_missing_table_cannot_be_deleted"], Twist::Delete(delete_anything)),
+    bug("tables are not listed", &["tables::a_created_table_is_listed_and_empty"], Twist::List(Vec::clear)),
+    bug(
+        "tables are listed in lower case",
+        &["tables::a_name_keeps_its_case_and_is_found_in_any"],
+        Twist::List(lower_names),
+    ),
+    bug(
+        "tables are listed in order of their case",
+        &["tables::names_are_listed_in_order_of_their_lower_case"],
+        Twist::List(|names| names.sort()),
+    ),
+    bug("all tables are one", &["tables::tables_do_not_share_rows"], Twist::Name(one_table)),
+];
