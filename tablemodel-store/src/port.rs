@@ -17,7 +17,9 @@ pub struct Capabilities {
     /// answered: true of every store across a network. Only of such a store is a late call given up, and only its writes are marked, so
     /// that one which was carried out is recognised.
     pub may_lose_reply: bool,
-    /// Pages come in key order.
+    /// Pages come in key order: all rows of a query, by their partition keys and then their row keys, each compared by its UTF-16 code
+    /// units. A store of any other kind can be used by the calls of this port alone: the framework above rests on that order, and refuses to
+    /// open a database on one without it.
     pub ordered: bool,
     /// The store takes no writes (opened read-only).
     pub read_only: bool,

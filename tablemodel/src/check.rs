@@ -166,6 +166,11 @@ pub const fn check_pair(a: (&str, &EntitySchema), b: (&str, &EntitySchema)) {
         return;
     }
     if same_entity_type(a.1, b.1) {
+        match (same(a.1.path, b.1.path), same(a.0, b.0)) {
+            (true, true) => fail(&["`", a.0, "` is listed twice: list it once"]),
+            (true, false) => fail(&["`", a.0, "` and `", b.0, "` are one struct: list it once"]),
+            (false, _) => {}
+        }
         let remedy = "`: give one of them another by `#[table(entity_type = \"..\")]` on its struct";
         fail(&["`", a.0, "` and `", b.0, "` have the same entity type `", a.1.entity_type, remedy])
     }

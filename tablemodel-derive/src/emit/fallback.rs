@@ -81,7 +81,7 @@ pub(crate) fn asked<'a>(fields: &'a [Rc<Field>], generics: &'a Generics) -> impl
 }
 
 fn is_asked(field: &Field, generics: &Generics) -> bool {
-    field.is_understood && !head::mentions(field.ty.to_token_stream(), generics)
+    field.is_understood.get() && !head::mentions(field.ty.to_token_stream(), generics)
 }
 
 /// That types can stand in keys, each asked once, and each where it stands; and in conditions.

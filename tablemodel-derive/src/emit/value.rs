@@ -89,7 +89,8 @@ fn property_names(value: &Value<'_>, texts: &[Text]) -> TokenStream {
     let variants: Vec<_> = texts.iter().map(|text| &text.ident).collect();
     let texts: Vec<_> = texts.iter().map(|text| &text.text).collect();
     let expected = format!("a text of `{}`", value.ident.unraw());
-    let write = quote!(_tm::Ok(_tm::Some(_tm::Value::from(match self { #(Self::#variants => #texts,)* }))));
+    let text = quote!(match self { #(Self::#variants => #texts,)* });
+    let write = quote!(_tm::Ok(_tm::Some(<_tm::Value as ::core::convert::From<&str>>::from(#text))));
     let read = quote! {
         match _tm::variant_text(value)? {
             #(#texts => _tm::Ok(Self::#variants),)*

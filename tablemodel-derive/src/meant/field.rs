@@ -1,7 +1,7 @@
 //! A field of an entity, a group or a projection: how it is stored and what its handles are called.
 //! Rules that concern several fields are in `rules` and `names`.
 
-use std::rc::Rc;
+use std::{cell::Cell, rc::Rc};
 
 use proc_macro2::{Ident, Span};
 use syn::{LitStr, Type, Visibility, ext::IdentExt, spanned::Spanned};
@@ -40,8 +40,8 @@ pub(crate) struct Field {
     pub(crate) copy: Option<CopyWords>,
     /// The stored name that it had before.
     pub(crate) was: Option<LitStr>,
-    /// Whether nothing that it says is a mistake; else it may have been meant to be stored otherwise.
-    pub(crate) is_understood: bool,
+    /// Whether nothing that it says, or that is said of it, is a mistake; else it may have been meant to be stored otherwise.
+    pub(crate) is_understood: Cell<bool>,
 }
 
 /// How a field is stored.
@@ -102,7 +102,7 @@ impl Field {
             property_span,
             copy: words.copy.get().cloned(),
             was: words.was.get().cloned(),
-            is_understood: errors.count() == before,
+            is_understood: Cell::new(errors.count() == before),
             ident,
         })
     }
@@ -124,7 +124,7 @@ impl Field {
             property_span: self.property_span,
             copy: None,
             was: None,
-            is_understood: self.is_understood,
+            is_understood: self.is_understood.clone(),
             chunked: None,
             part: None,
         }

@@ -40,7 +40,7 @@ impl Lineage {
         if words.previous.is_absent() {
             let remedy = "says what becomes of the version before, and none is named: add `previous = ..`";
             words.downgrade.refuse(&format!("`downgrade` {remedy}"), errors);
-            let remedy = "needs the older version to compare with: name it by `previous = ..`";
+            let remedy = "needs the older version to compare with: name it by `previous = ..`, once `cargo tablemodel diff` has written that struct";
             words.readable_by.refuse(&format!("`readable_by` {remedy}"), errors);
         } else if words.version.is_absent() {
             let span = words.previous.span().unwrap_or_else(Span::call_site);

@@ -221,6 +221,7 @@ fn list(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Fi
         let message =
             format!("`each` takes a list stored as JSON: write `#[table(json)]` on `{name}`, a `Vec` of a key type");
         errors.at(name.span(), message);
+        field.is_understood.set(false);
         return None;
     }
     Some(field)

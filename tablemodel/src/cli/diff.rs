@@ -6,6 +6,7 @@ mod asked;
 mod bound;
 mod copied;
 mod entities;
+mod left;
 mod named;
 mod structs;
 mod written;
@@ -144,10 +145,12 @@ fn finish(
     if !open.is_empty() {
         return Ok(not_yet(lines, &open, &steps));
     }
+    let left: Vec<_> = gone.iter().flat_map(|name| left::told(project, &lock, name)).collect();
     gone.iter().for_each(|name| lock.remove(name));
     let amends = arguments.amend;
     let next = written::Next { id: chain.next(name), parent: chain.link(), amends, allowed: &arguments.allow };
-    let did = written::write(project, lock, &next, evolutions, &steps)?;
+    let mut did = written::write(project, lock, &next, evolutions, &steps)?;
+    did.extend(left);
     let data = with(data(&steps), "did", json!(did));
     lines.extend(did);
     Ok(Outcome { code: DONE, lines, data })

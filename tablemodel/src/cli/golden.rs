@@ -32,10 +32,15 @@ pub(super) async fn sample(db: &Database, entity: Option<&str>, rows: usize) -> 
     let wanted = |schema: &&&'static EntitySchema| entity.is_none_or(|entity| entity == schema.entity_type);
     for schema in db.model().iter().filter(wanted) {
         for (version, lines) in db.sample(schema, rows).await? {
-            sampled.push((format!("{}_v{version}.jsonl", snake(schema.entity_type)), lines));
+            sampled.push((file(schema.entity_type, version), lines));
         }
     }
     Ok(sampled)
+}
+
+/// The file of an entity's golden rows of a version.
+pub(super) fn file(entity: &str, version: u32) -> String {
+    format!("{}_v{version}.jsonl", snake(entity))
 }
 
 /// Puts them beside the program.
@@ -69,7 +74,9 @@ pub(super) fn check(project: &Project, models: &[Model]) -> Result<Checked, Fail
         }
         let lines = files::read(&path)?.unwrap_or_default();
         match read_lines(models, &lines) {
-            Ok(rows) if rows.is_empty() => found.push(format!("golden/{name}: no row is of an entity of the model")),
+            Ok(rows) if rows.is_empty() => found.push(format!(
+                "golden/{name}: no row is of an entity of the model: delete the file if its entity was taken out of that"
+            )),
             Ok(rows) => golden.add(rows),
             Err(error) => found.push(format!("golden/{name}: {error}")),
         }

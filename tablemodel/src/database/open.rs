@@ -202,7 +202,8 @@ impl DatabaseBuilder {
     ///
     /// # Errors
     ///
-    /// `Unsupported` where the [`Consistency`] asked for is not the store's, or an option is of a file ([`durability`](Self::durability) and
+    /// `Unsupported` where the [`Consistency`] asked for is not the store's, where the store does not give rows in the order of their keys
+    /// ([`ordered`](tablemodel_store::Capabilities::ordered)), or where an option is of a file ([`durability`](Self::durability) and
     /// the like); `Invalid` where a table of the model has no legal name with the prefix; those of the store.
     pub async fn with_store<M: TableModel>(self, store: Arc<dyn TableStore>) -> Result<Database> {
         self.inner(M::ENTITIES, store)?.start().await
@@ -261,10 +262,7 @@ impl DatabaseBuilder {
 
 impl Inner {
     async fn start(self) -> Result<Database> {
-        if self.consistency == Consistency::Atomic && !self.capabilities.atomic_across {
-            let detail = "this store does not commit several partitions atomically; open it with `Consistency::Azure`";
-            return Err(Error::unsupported(detail));
-        }
+        self.check_capabilities()?;
         let database = Database(Arc::new(self));
         database.load_registry().await?;
         database.try_lease().await;
@@ -272,5 +270,19 @@ impl Inner {
             database.relay().drain().await?;
         }
         Ok(database)
+    }
+
+    /// That the store can do what this database rests on.
+    fn check_capabilities(&self) -> Result<()> {
+        if !self.capabilities.ordered {
+            let detail = "the store does not give rows in the order of their keys, on which pages, ranges, entities of several rows and \
+                          migrations rest: it must say `ordered`, and be so";
+            return Err(Error::unsupported(detail));
+        }
+        if self.consistency == Consistency::Atomic && !self.capabilities.atomic_across {
+            let detail = "this store does not commit several partitions atomically; open it with `Consistency::Azure`";
+            return Err(Error::unsupported(detail));
+        }
+        Ok(())
     }
 }

@@ -5,11 +5,14 @@ use std::{path::Path, sync::Arc};
 use tablemodel::{
     DatabaseBuilder, ErrorKind, Result,
     prelude::*,
-    store::{Durability, EmbeddedStore},
+    store::{Capabilities, Durability, EmbeddedStore, MemoryStore, TableStore},
     testing::TestDatabase,
 };
 
-use crate::transfer::{Company, Employee, employee};
+use crate::{
+    between::{Around, Between},
+    transfer::{Company, Employee, employee},
+};
 
 /// What a crash at this moment would leave of the file, opened.
 async fn crashed(file: &Path) -> Database {
@@ -129,4 +132,26 @@ async fn options_of_a_file_are_refused_with_every_other_store_before_it_is_asked
     for opened in opened_elsewhere(&builder(), directory.path(), &over).await {
         opened.unwrap();
     }
+}
+
+/// Says of itself that it gives rows in no order.
+struct Unordered;
+
+impl Between for Unordered {
+    fn capabilities(&self, inner: Capabilities) -> Capabilities {
+        Capabilities { ordered: false, ..inner }
+    }
+}
+
+#[tokio::test]
+async fn a_store_without_the_order_of_keys_is_refused() {
+    let inner: Arc<dyn TableStore> = Arc::new(MemoryStore::new());
+    let open = |builder: DatabaseBuilder| builder.with_store::<Company>(Around::over(inner.clone(), Unordered));
+    for builder in [Database::builder(), Database::builder().read_only()] {
+        let error = open(builder).await.unwrap_err();
+        assert_eq!(*error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().contains("does not give rows in the order of their keys"), "{error}");
+    }
+    assert_eq!(inner.list_tables().await.unwrap(), Vec::<String>::new());
+    Database::builder().with_store::<Company>(inner).await.unwrap();
 }

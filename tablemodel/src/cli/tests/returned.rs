@@ -1,4 +1,6 @@
-//! Names that return: of an entity, and by a rename. And what a refusal says to programs.
+//! Entities that go, and names that return: of an entity, and by a rename. And what a refusal says to programs.
+
+use std::fs;
 
 use super::releases::{above, back};
 use super::{Folder, RENAMED, first, none, second};
@@ -23,6 +25,30 @@ fn an_entity_that_was_taken_away_returns_above_its_version_or_with_a_reason() {
     let folder = Folder::begun();
     assert_eq!(folder.run::<none::Model>("diff --name gone --allow TM206=dropped"), 0);
     assert_eq!(folder.run::<above::Model>("diff --allow TM206=changed"), 0);
+}
+
+#[test]
+fn what_an_entity_leaves_behind_is_named_where_it_goes() {
+    const GOLDEN: &str = r#"{"EntityType":"Item@1","Id":1,"Name":"n","PartitionKey":"a","Qty":1,"RowKey":"000001","Shelf":"a","odata.table":"Stock"}"#;
+    let folder = Folder::begun();
+    let own = ["golden/item_v1.jsonl", "frozen/item_v1.rs", "frozen/item_v1_upgrade.rs"];
+    for name in own.iter().chain(&["frozen/items_v1.rs"]) {
+        let path = folder.path("tablemodel").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, if name.ends_with(".jsonl") { GOLDEN } else { "" }).unwrap();
+    }
+    let gone = folder.answer::<none::Model>(&["diff", "--allow", "TM206=dropped"]);
+    let next: Vec<_> = gone.lines.iter().filter(|line| line.starts_with("next: delete ")).collect();
+    assert!(next.len() == 2 && own.iter().all(|name| next.iter().any(|line| line.contains(name))), "{:?}", gone.lines);
+    assert!(!next.iter().any(|line| line.contains("items_v1")), "another entity's: {next:?}");
+
+    let checked = folder.answer::<none::Model>(&["check"]);
+    assert!(
+        checked.code == 2 && checked.lines[0].contains("delete the file if its entity was taken out"),
+        "{checked:?}"
+    );
+    fs::remove_file(folder.path("tablemodel/golden/item_v1.jsonl")).unwrap();
+    assert_eq!(folder.run::<none::Model>("check"), 0);
 }
 
 #[test]

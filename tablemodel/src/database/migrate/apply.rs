@@ -24,6 +24,7 @@ use super::{
     targets::Targets,
     throttle::Throttle,
     undo::leave_tables,
+    unfinished::Unfinished,
     waiting::Waiting,
 };
 use crate::{
@@ -143,7 +144,7 @@ impl<'a> Apply<'a> {
             Ok((!steps.is_empty()).then_some((steps, Work::Build)))
         };
         loop {
-            match Owned::take(&self.db, &self.stop, check_has, &wanted).await {
+            match Owned::take(&self.db, "apply", &self.stop, check_has, &wanted).await {
                 Ok(Some(owned)) => {
                     if self.lead(&owned, &mut applied).await? {
                         return Ok(applied);
@@ -238,7 +239,7 @@ impl<'a> Apply<'a> {
     /// Whether the migration ended: an index of it that a program wrote without since then is for the next one.
     async fn build(&self, owned: &Owned, applied: &mut Applied) -> Result<bool> {
         let (rows, record) = owned.rows().await?;
-        check_kept(&record)?;
+        Unfinished::of(record.clone()).check_kept()?;
         let control = self.limit(&rows, &record).await?;
         applied.migration = Some(record.id.clone());
         applied.paused = control.paused;
@@ -384,13 +385,4 @@ impl<'a> IntoFuture for Apply<'a> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.run())
     }
-}
-
-/// That the migration is not being taken back.
-pub(super) fn check_kept(record: &Record) -> Result<()> {
-    if !record.undo {
-        return Ok(());
-    }
-    let detail = format!("migration {} is being taken back; call `rollback` or `contract` first", record.id);
-    Err(Error::unsupported(detail))
 }

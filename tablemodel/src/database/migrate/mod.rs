@@ -161,7 +161,7 @@ pub struct MigrationStatus {
     /// Entities to be written once more, as counted before.
     pub entities: u64,
     /// Entities that were. Fewer also once it is finished, where the program wrote or deleted some itself meanwhile, or an earlier call died
-    /// before it had put down its last batch.
+    /// before it had put down its last batch; those that [`retry_failures`](Migrations::retry_failures) wrote are not among them.
     pub touched: u64,
     /// Entities that were set aside.
     pub failed: u64,
@@ -243,8 +243,9 @@ impl Migrations {
     ///
     /// # Errors
     ///
-    /// `MigrationRunning` beside one that is being taken back, or that leaves nothing to help with; `Stopped`; `UnknownVersion` over a newer
-    /// store; `Unavailable` where programs do not end that it waits for; `Invalid` for a rate that is not above 0; those of the store.
+    /// `MigrationRunning` beside one that is being taken back, or that leaves nothing to help with; `Unsupported` over a `rollback` or
+    /// `contract` that was interrupted, which the words name; `Stopped`; `UnknownVersion` over a newer
+    /// store; `Unavailable` where programs do not end that it waits for, or an outbox row is [poisoned](crate::Relay::poisoned); `Invalid` for a rate that is not above 0; those of the store.
     /// What was done stays, and the same call goes on.
     pub fn apply<'a>(&self) -> Apply<'a> {
         Apply::new(self.db.clone(), self.stop.clone())
@@ -352,7 +353,7 @@ impl Migrations {
     ///
     /// `NotFound` where no migration is to be taken back; `Unsupported` where a [contraction](Migrations::contract) is not finished, or
     /// it is of a move that the model does not know; `MigrationRunning`; `Stopped`; `UnknownVersion` over a newer store; `Unavailable` while
-    /// other programs do not learn of the states; those of the store.
+    /// other programs do not learn of the states, or an outbox row is [poisoned](crate::Relay::poisoned); those of the store.
     pub async fn rollback(&self) -> Result<Contracted> {
         undo::Undo::rollback(&self.db, &self.stop).await
     }

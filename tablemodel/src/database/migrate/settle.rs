@@ -11,7 +11,7 @@ use super::{
     targets::Targets,
 };
 use crate::{
-    database::{Database, Violation, ViolationKind, calls::ATTEMPTS},
+    database::{Violation, ViolationKind, calls::ATTEMPTS},
     error::{Error, ErrorKind, Result},
 };
 
@@ -36,7 +36,7 @@ pub(super) struct Settled {
 pub(super) async fn settle(owned: &Owned, targets: &Targets, counted: &[Counted]) -> Result<Settled> {
     let mut settled = Settled::default();
     for _ in 0..ROUNDS {
-        drain(&owned.db).await?;
+        drain(owned).await?;
         count(owned, counted).await?;
         (settled.violations, settled.unsettled) = (Vec::new(), 0);
         if targets.build() {
@@ -112,21 +112,33 @@ fn concerns_indexes(violation: &Violation) -> bool {
 }
 
 /// Delivers what the outbox holds now; what others write meanwhile is theirs to deliver. Where no outbox is written there is none.
-pub(super) async fn drain(db: &Database) -> Result<()> {
-    if db.is_atomic() { Ok(()) } else { drain_all(db).await }
+pub(super) async fn drain(owned: &Owned) -> Result<()> {
+    if owned.db.is_atomic() { Ok(()) } else { drain_all(owned).await }
 }
 
 /// The same, also of what was left in another mode.
-pub(super) async fn drain_all(db: &Database) -> Result<()> {
+pub(super) async fn drain_all(owned: &Owned) -> Result<()> {
+    let mut poisoned = 0;
     for attempt in 0..ATTEMPTS {
-        match db.relay().hurry().await {
+        match owned.db.relay().hurry().await {
             Ok(report) if report.failed + report.unread + report.poisoned == 0 => return Ok(()),
-            Ok(_) => {}
+            Ok(report) => poisoned = report.poisoned,
             Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::OutcomeUnknown) => {}
             Err(error) => return Err(error),
         }
-        db.pause(attempt).await;
+        owned.db.pause(attempt).await;
     }
-    let detail = "outbox rows could not be read or delivered, see `db.relay().poisoned()` and `db.verify()`; apply again once they are";
-    Err(Error::new(ErrorKind::Unavailable, detail))
+    Err(undelivered(poisoned, owned.call))
+}
+
+/// That the outbox is not empty, and what is to be done before the call is made again.
+fn undelivered(poisoned: u64, call: &str) -> Error {
+    let what = match poisoned {
+        0 => "outbox rows could not be read or delivered: see `db.verify()`".to_owned(),
+        _ => format!(
+            "{poisoned} outbox rows are poisoned, and stay so however long is waited: put right what `db.relay().poisoned()` \
+             says of each, and `retry` or `discard` it"
+        ),
+    };
+    Error::new(ErrorKind::Unavailable, format!("{what}; then call `{call}` again"))
 }

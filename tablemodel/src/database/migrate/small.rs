@@ -3,7 +3,7 @@
 //! What it does is what `apply` does.
 
 #[cfg(feature = "cli")]
-use super::apply::check_kept;
+use super::Unfinished;
 use super::{Applied, Migrations, rows::Rows};
 use crate::{
     database::Database,
@@ -41,7 +41,7 @@ impl Migrations {
     pub(crate) async fn check_open(&self) -> Result<()> {
         let rows = Rows::read(&self.db).await?;
         rows.check_newest(&self.db)?;
-        rows.unfinished()?.as_ref().map_or(Ok(()), check_kept)
+        rows.unfinished()?.map(Unfinished::of).map_or(Ok(()), |unfinished| unfinished.check_kept())
     }
 
     /// Applies what nobody asked for: what was set aside before is tried again first, since nobody may have been told of that either.

@@ -54,6 +54,8 @@ pub(super) struct Owned {
     pub(super) id: String,
     /// Who this is: another for each call.
     pub(super) me: String,
+    /// What the user called: `apply`, `rollback` or `contract`.
+    pub(super) call: &'static str,
     pub(super) stop: Stop,
     /// Whether it moves the states; else it only helps.
     pub(super) leads: bool,
@@ -63,7 +65,13 @@ pub(super) struct Owned {
 
 impl Owned {
     /// Goes on with the unfinished migration, if it `fits`, or begins the one that is wanted; nothing where there is neither.
-    pub(super) async fn take(db: &Database, stop: &Stop, fits: Fits, wanted: &Wanted<'_>) -> Result<Option<Self>> {
+    pub(super) async fn take(
+        db: &Database,
+        call: &'static str,
+        stop: &Stop,
+        fits: Fits,
+        wanted: &Wanted<'_>,
+    ) -> Result<Option<Self>> {
         let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
         for attempt in 0..ATTEMPTS {
             let rows = Rows::read(db).await?;
@@ -93,7 +101,7 @@ impl Owned {
             // A call that is refused, or has nothing to do, takes no index out of use.
             db.hold_lease().await?;
             db.give_notice().await?;
-            let owned = Self { me: me.clone(), leads: true, ..Self::beside(db, &record.id, stop) };
+            let owned = Self { me: me.clone(), call, leads: true, ..Self::beside(db, &record.id, stop) };
             if owned.write(&record, etag, Vec::new(), attempt).await? {
                 return Ok(Some(owned));
             }
@@ -101,13 +109,14 @@ impl Owned {
         Err(busy())
     }
 
-    /// A migration that another call leads.
+    /// A migration that another call leads, and an `apply` helps with.
     pub(super) fn beside(db: &Database, id: &str, stop: &Stop) -> Self {
         let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
         Self {
             db: db.clone(),
             id: id.to_owned(),
             me,
+            call: "apply",
             stop: stop.clone(),
             leads: false,
             kept: Mutex::new(Duration::ZERO),
@@ -362,5 +371,8 @@ pub(super) fn holds(lease: DateTime, now: DateTime, length: Duration) -> bool {
 }
 
 fn busy() -> Error {
-    Error::new(ErrorKind::Unavailable, "the store is busy, or the states of indexes keep changing; apply again")
+    Error::new(
+        ErrorKind::Unavailable,
+        "the store is busy, or the states of indexes keep changing: the same call goes on",
+    )
 }

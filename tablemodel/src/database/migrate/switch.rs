@@ -89,7 +89,7 @@ pub(super) async fn contract(db: &Database, stop: &Stop) -> Result<Contracted> {
         let ready: Vec<_> = ready.map(|(entity, name)| (entity, taker(&name))).collect();
         Ok((!ready.is_empty()).then_some((ready, Work::TakeAway)))
     };
-    let Some(owned) = Owned::take(db, stop, any, &wanted).await? else { return Ok(Contracted::default()) };
+    let Some(owned) = Owned::take(db, "contract", stop, any, &wanted).await? else { return Ok(Contracted::default()) };
     let record = owned.rows().await?.1;
     let moves = match moves_of(db, &record) {
         Ok(moves) if is_switch(&record) => moves,
@@ -159,12 +159,12 @@ async fn run(owned: &Owned, record: &Record, moves: &[Move]) -> Result<u64> {
     let (rows, _) = owned.rows().await?;
     if !moves.iter().all(|of| of.is_switched(&rows)) {
         owned.settle(&all).await?;
-        drain_all(&owned.db).await?; // what is between two keys of a closed form does not arrive
+        drain_all(owned).await?; // what is between two keys of a closed form does not arrive
         let tables: BTreeSet<_> = moves.iter().flat_map(|of| of.old.tables().chain(of.new.tables())).collect();
         scrub(owned, |table| tables.contains(table)).await?;
         close(owned, moves, true).await?;
         owned.settle(&all).await?;
-        drain_all(&owned.db).await?;
+        drain_all(owned).await?;
         for of in moves {
             forms::check_known(owned, of.old, of.new).await?;
         }

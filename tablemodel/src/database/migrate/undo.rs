@@ -109,7 +109,9 @@ impl Undo {
             }
             _ => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
         };
-        let Some(owned) = Owned::take(db, stop, takes_back, &wanted).await? else { return Ok(Contracted::default()) };
+        let Some(owned) = Owned::take(db, "rollback", stop, takes_back, &wanted).await? else {
+            return Ok(Contracted::default());
+        };
         let take_back = |record: &mut Record| {
             if !record.undo {
                 (record.undo, record.taken_back) = (true, Some(record.id.clone()));
@@ -129,7 +131,7 @@ impl Undo {
             let dropped: Vec<_> = dropped.map(|dropped| (dropped.entity, dropped.index)).collect();
             Ok((!dropped.is_empty()).then_some((dropped, Work::TakeAway)))
         };
-        match Owned::take(db, stop, undoes, &wanted).await? {
+        match Owned::take(db, "contract", stop, undoes, &wanted).await? {
             Some(owned) => Self::run(&owned).await.map(|more| Contracted {
                 steps: switched.steps.into_iter().chain(more.steps).collect(),
                 rows: switched.rows + more.rows,
@@ -175,7 +177,7 @@ impl Undo {
             }
         }
         owned.settle(&waiting).await?;
-        drain(db).await?;
+        drain(owned).await?;
         let states = owned.hold().await?;
         let mut contracted = Contracted { migration: Some(record.id.clone()), ..Contracted::default() };
         let derived = record.steps.iter().filter(|(_, name)| rewrites::version(name).is_none());

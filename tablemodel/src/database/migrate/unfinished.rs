@@ -40,6 +40,19 @@ impl Unfinished {
         }
     }
 
+    /// That something is built. What takes rows away is finished before anything else is begun.
+    pub(super) fn check_kept(&self) -> Result<()> {
+        let what = match self {
+            Self::Apply(_) => return Ok(()),
+            Self::Rollback(_) => "is being taken back",
+            Self::Contract(_) => "takes away what the model dropped, or switches a move",
+        };
+        let (migration, call) = (self.migration(), self.call());
+        let detail =
+            format!("migration {migration} {what}, and was interrupted: call `{call}` first, which goes on with it");
+        Err(Error::unsupported(detail))
+    }
+
     /// That what is set of a migration is looked at: only while something is built.
     pub(super) fn check_settable(&self) -> Result<()> {
         let (migration, call) = match self {
@@ -50,5 +63,22 @@ impl Unfinished {
             "migration {migration} takes rows away, and is neither paused nor limited: stop the `{call}` (Ctrl-C), which goes on later"
         );
         Err(Error::unsupported(detail))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Unfinished;
+
+    #[test]
+    fn what_was_interrupted_names_the_one_call_that_goes_on_with_it() {
+        assert!(Unfinished::Apply("0001".to_owned()).check_kept().is_ok());
+        for (unfinished, call, other) in [
+            (Unfinished::Rollback("0001".to_owned()), "rollback", "contract"),
+            (Unfinished::Contract("0001".to_owned()), "contract", "rollback"),
+        ] {
+            let told = unfinished.check_kept().unwrap_err().to_string();
+            assert!(told.contains(&format!("call `{call}` first")) && !told.contains(&format!("`{other}`")), "{told}");
+        }
     }
 }

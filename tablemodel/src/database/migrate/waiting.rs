@@ -53,9 +53,10 @@ impl Owned {
             }
             if !patience.lasts().await {
                 let detail = format!(
-                    "programs are alive that {}: {}; end them, or apply again later",
+                    "programs are alive that {}: {}; end them, or call `{}` again later",
                     allowed.what,
-                    behind.join(", ")
+                    behind.join(", "),
+                    self.call
                 );
                 return Err(Error::new(ErrorKind::Unavailable, detail));
             }

@@ -73,8 +73,9 @@ impl Relay {
         Ok(())
     }
 
-    /// Takes it out of the outbox without its work done: the rows that it names may stay wrong until `repair`. Cost: one read and one
-    /// write.
+    /// Takes it out of the outbox without its work done: the rows that it names may stay wrong until `repair`. That has to come once
+    /// the [fence](crate::DatabaseBuilder::fence) has passed: one that comes sooner leaves the tombstones of what was done in part, and is to be made
+    /// once more then. Cost: one read and one write.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ use std::{
 
 use tablemodel_store::{Action, Batch, Condition, ETag, RowKey, StoreErrorKind};
 
-use super::{Checkpoint, Verified, Verify, Violation, among, mend::Mend, owners::Owners};
+use super::{Checkpoint, Verified, Verify, Violation, ViolationKind, among, mend::Mend, owners::Owners};
 use crate::{
     database::{Database, outbox::due},
     error::{Error, ErrorKind, Result},
@@ -153,6 +153,17 @@ impl fmt::Display for Repaired {
     }
 }
 
+/// Why it is left. What another program reads is not damaged.
+fn unmendable(kind: ViolationKind) -> Error {
+    match kind {
+        ViolationKind::UnknownVersion => Error::new(
+            ErrorKind::UnknownVersion,
+            "nothing need be wrong with the row: repair with the newer program, or with one that names its version, and do not delete it",
+        ),
+        _ => Error::corrupt("what was meant cannot be told: mend the row by hand, or delete it"),
+    }
+}
+
 impl Database {
     /// Writes an entity once more, whatever is wrong with it by now.
     async fn calm(&self, violation: &Violation) -> Result<()> {
@@ -221,7 +232,7 @@ impl Database {
 
     pub(in crate::database) async fn mend(&self, violation: &Violation) -> Result<()> {
         match &violation.mend {
-            Mend::No => Err(Error::corrupt("what was meant cannot be told: mend the row by hand, or delete it")),
+            Mend::No => Err(unmendable(violation.kind)),
             Mend::Touch(entity, owner, _) => self.touch(self.known(entity)?, owner, Vec::new()).await,
             Mend::Recopy(entity, holder, _) => self.recopy(self.known(entity)?, vec![holder.clone()]).await,
             Mend::Rewrite(etag, entity, owner) => {

@@ -19,6 +19,7 @@ mod lapsed;
 mod layouts;
 mod leases;
 mod many;
+mod named;
 mod narrowed;
 mod noticed;
 mod overtaken;

@@ -81,6 +81,47 @@ pub mod shadowed {
     }
 }
 
+/// Without any prelude. An entity and a projection are not among these: what tells of mistakes at their paths is an attribute of rustc's
+/// tool prelude.
+#[no_implicit_prelude]
+pub mod bare {
+    /// A key part.
+    #[derive(::tablemodel::Property, ::tablemodel::KeyPart)]
+    pub struct Id(pub u64);
+
+    /// An enum.
+    #[derive(::tablemodel::Property, ::tablemodel::KeyPart)]
+    pub enum Color {
+        /// A variant.
+        Red,
+        /// A variant.
+        Green,
+    }
+
+    /// A group.
+    #[derive(::tablemodel::Property)]
+    pub struct Group {
+        /// A field.
+        pub color: Color,
+        /// A field.
+        #[table(default)]
+        pub count: u8,
+        /// A field.
+        #[table(json)]
+        pub tags: ::std::vec::Vec<::std::string::String>,
+    }
+
+    /// A model.
+    #[derive(::tablemodel::TableModel)]
+    pub enum Model {
+        /// A variant.
+        Settings(super::extremes::Settings),
+        /// A variant.
+        #[table(other)]
+        Other(::tablemodel::Row),
+    }
+}
+
 /// Fields named like generated things, and like keywords.
 #[derive(tablemodel::TableEntity)]
 #[table(name = "Names", partition = "{type}", row = "{value}_{query}_{r#fn}")]

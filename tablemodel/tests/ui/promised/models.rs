@@ -54,4 +54,18 @@ enum Rooms {
     House(House),
 }
 
+type Home = House;
+
+#[derive(TableModel)]
+enum Houses {
+    House(House),
+    Again(House),
+}
+
+#[derive(TableModel)]
+enum Homes {
+    House(House),
+    Home(Home),
+}
+
 fn main() {}

@@ -32,4 +32,12 @@ struct Spread {
     city: String,
 }
 
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{id:06}", row = "tags")]
+#[table(index(by_tag, row = "tag_{tags}", each(tags)))]
+struct Tagged {
+    id: u32,
+    tags: Vec<String>,
+}
+
 fn main() {}

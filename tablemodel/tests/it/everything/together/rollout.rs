@@ -204,6 +204,7 @@ impl Course {
                         }
                     }
                     Err(error) if is_taken_back(&error) => undo(&db).await.expect("taken back"),
+                    Err(error) if is_contracting(&error) => contract(&db).await.expect("taken away"),
                     // Somebody died who was taking it back, or over a value.
                     Err(error) if is_running(&error) || *error.kind() == ErrorKind::Unavailable => {
                         program.world.sleep(Duration::from_secs(60)).await
