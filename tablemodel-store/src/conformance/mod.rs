@@ -293,6 +293,8 @@ macro_rules! __conformance_clauses {
                 a_page_never_exceeds_its_limit,
                 pages_give_each_row_once_for_any_limit,
                 the_last_page_has_no_continuation,
+                a_range_and_a_selection_hold_over_pages,
+                no_page_loses_large_rows,
                 more_than_1000_rows_come_in_several_pages,
                 the_limit_may_change_between_pages,
                 deletes_between_pages_lose_no_other_row,

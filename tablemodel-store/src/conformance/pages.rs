@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Action, Comparison, Condition, Continuation, Filter, KeyRange, Query, RowRange, StoreErrorKind::InvalidInput,
-    key::RowKey,
+    Value, key::RowKey, limits,
 };
 
 type Checked = Result<(), Broken>;
@@ -90,6 +90,35 @@ pub(super) async fn the_last_page_has_no_continuation(bench: &Bench) -> Checked 
         ensure_eq!(last.continuation, None, "the continuation of the last page at limit {limit}");
         ensure!(earlier.iter().all(|page| page.continuation.is_some()), "an earlier page must have a continuation");
     }
+    Ok(())
+}
+
+pub(super) async fn a_range_and_a_selection_hold_over_pages(bench: &Bench) -> Checked {
+    let table = filled(bench).await?;
+    table.fill(&keys_in("q", &["", "a"])).await?;
+    let rows = RowRange { lower: Bound::Included("03".into()), upper: Bound::Excluded("11".into()) };
+    let slice = KeyRange::Table { after: Some(RowKey::new("p", "02")), before_partition: Some("q".into()) };
+    for range in [KeyRange::rows("p", rows), slice] {
+        let expected: Vec<_> = twenty().into_iter().filter(|key| range.contains(key)).collect();
+        for limit in [1, 2, 3, 7, 8, 17] {
+            let query = Query { select: Some(Vec::new()), ..table.query(range.clone()).limited(limit) };
+            ensure_eq!(table.keys(&query).await?, expected, "the rows of {range:?} in pages of {limit}");
+            let bare = table.rows(&query).await?.iter().all(|row| row.properties.is_empty());
+            ensure!(bare, "what is not selected must not come in any page of {limit}");
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn no_page_loses_large_rows(bench: &Bench) -> Checked {
+    const ROWS: usize = 10;
+    let table = bench.table().await?;
+    let full = |i| (format!("P{i}"), Value::Binary(vec![7; limits::MAX_BINARY_BYTES]));
+    let keys: Vec<_> = (0..ROWS).map(|row| RowKey::new("p", row.to_string())).collect();
+    for key in &keys {
+        table.insert("p", &key.row, (0..15).map(full).collect()).await?;
+    }
+    ensure_eq!(table.keys(&table.query(KeyRange::table())).await?, keys, "the rows, each of nearly 1 MiB");
     Ok(())
 }
 

@@ -30,6 +30,11 @@ pub(super) async fn a_row_is_found_by_its_exact_keys_only(bench: &Bench) -> Chec
     table.insert("A", "bc", n(2)).await?;
     ensure_eq!(table.properties("Ab", "c").await?, Some(n(1)), "(Ab, c)");
     ensure_eq!(table.properties("A", "bc").await?, Some(n(2)), "(A, bc)");
+    for separator in ["|", "_", "-", ":", ";", ",", ".", "~", "+", " ", "!", "\u{a0}", "\u{ffff}"] {
+        let (first, second) = (format!("x{separator}y"), format!("y{separator}z"));
+        table.insert(&first, "z", n(3)).await?;
+        ensure_eq!(table.get("x", &second).await?, None, "(x, {second}), where only ({first}, z) exists");
+    }
     Ok(())
 }
 

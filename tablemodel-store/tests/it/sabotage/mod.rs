@@ -29,6 +29,7 @@ use tablemodel_store::{
     conformance::{CLAUSES, Clause},
 };
 use times::Inserted;
+use values::join_keys;
 
 type Got = Result<Option<Row>, StoreError>;
 type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -62,6 +63,8 @@ enum Twist {
     Commit(Commit),
     CommitError(fn(StoreError) -> Result<Vec<Receipts>, StoreError>),
     Key(fn(&mut RowKey)),
+    /// The two keys of a row are one, with this between them, in point reads and writes.
+    Joined(&'static str),
     Got(fn(Got) -> Got),
     /// Of what is told at once.
     AtOnce(fn(&mut RowState)),
@@ -145,6 +148,11 @@ impl TableStore for Sabotaged {
         let mut key = key.clone();
         if let Twist::Key(twist) = self.twist {
             twist(&mut key);
+        }
+        if let Twist::Joined(separator) = self.twist {
+            let joined = RowKey::new("", format!("{}{separator}{}", key.partition, key.row));
+            let row = self.inner.get(&self.name(table), &joined).await?;
+            return Ok(row.map(|row| Row { key, ..row }));
         }
         let mut got = self.inner.get(&self.name(table), &key).await;
         match self.twist {
@@ -235,6 +243,7 @@ impl TableStore for Sabotaged {
         match self.twist {
             Twist::Commit(twist) => return twist(&self.inner, &batches).await,
             Twist::Batches(twist) | Twist::OneBatchOnly(twist) => twist(&mut batches),
+            Twist::Joined(separator) => batches.iter_mut().for_each(|batch| join_keys(batch, separator)),
             _ => {}
         }
         let mut receipts = self.inner.commit(&batches).await;

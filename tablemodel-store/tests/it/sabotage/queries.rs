@@ -8,7 +8,7 @@ use std::ops::Bound;
 
 use tablemodel_store::{
     Comparison, Continuation, Filter, KeyRange, MemoryStore, Page, Query, Row, RowRange, StoreError, StoreErrorKind,
-    TableStore, TableStoreExt, limits, validate,
+    TableStore, TableStoreExt, limits, size, validate,
 };
 
 use super::{Answer, filters::is_exact, writes::refuse};
@@ -176,6 +176,41 @@ pub(super) fn forgiving<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<
             result => result,
         }
     })
+}
+
+pub(super) fn bounded_at_first<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
+    Box::pin(async move {
+        let mut open = query.clone();
+        match &mut open.range {
+            KeyRange::Partition { rows, .. } => rows.upper = Bound::Unbounded,
+            KeyRange::Table { before_partition, .. } => *before_partition = None,
+        }
+        let mut page = store.query(&open).await?;
+        page.rows.retain(|row| query.continuation.is_some() || query.range.contains(&row.key));
+        Ok(page)
+    })
+}
+
+pub(super) fn selected_at_first<'a>(store: &'a MemoryStore, query: &'a Query) -> Answer<'a, Page> {
+    Box::pin(async move {
+        let mut page = store.query(&Query { select: None, ..query.clone() }).await?;
+        if let (Some(select), None) = (&query.select, &query.continuation) {
+            let is_selected = |name: &str| select.iter().any(|selected| selected.as_str() == name);
+            page.rows.iter_mut().for_each(|row| row.properties.retain(is_selected));
+        }
+        Ok(page)
+    })
+}
+
+pub(super) fn end_by_bytes(_: &Query, page: &mut Page) {
+    let (mut bytes, count) = (0, page.rows.len());
+    page.rows.retain(|row| {
+        bytes += size::row_bytes(&row.key.partition, &row.key.row, &row.properties);
+        bytes <= 5 << 20
+    });
+    if page.rows.len() < count {
+        page.continuation = None;
+    }
 }
 
 pub(super) fn end(_: &Query, page: &mut Page) {

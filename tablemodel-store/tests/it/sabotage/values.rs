@@ -110,11 +110,13 @@ pub(super) fn drop_system_properties(batches: &mut Vec<Batch>) {
     }
 }
 
-pub(super) fn join_keys(batches: &mut Vec<Batch>) {
-    for batch in batches {
-        for operation in &mut batch.operations {
-            operation.row.insert_str(0, &batch.partition);
-        }
-        batch.partition.clear();
+pub(super) fn join_all_keys(batches: &mut Vec<Batch>) {
+    batches.iter_mut().for_each(|batch| join_keys(batch, ""));
+}
+
+pub(super) fn join_keys(batch: &mut Batch, separator: &str) {
+    for operation in &mut batch.operations {
+        operation.row = format!("{}{separator}{}", batch.partition, operation.row);
     }
+    batch.partition.clear();
 }

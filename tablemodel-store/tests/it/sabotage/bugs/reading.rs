@@ -13,8 +13,9 @@ pub(super) const BUGS: &[Bug] = &[
     bug(
         "keys are joined without a separator",
         &["points::a_row_is_found_by_its_exact_keys_only"],
-        Twist::Batches(join_keys),
+        Twist::Batches(join_all_keys),
     ),
+    bug("keys are joined with a separator", &["points::a_row_is_found_by_its_exact_keys_only"], Twist::Joined("|")),
     bug("point reads ignore case", &["points::a_row_is_found_by_its_exact_keys_only"], Twist::Key(lower_case_key)),
     bug(
         "a row told at once lacks its properties",
@@ -193,6 +194,21 @@ pub(super) const BUGS: &[Bug] = &[
         "continuations of other queries begin anew",
         &["pages::a_continuation_of_another_query_is_refused", "pages::a_continuation_of_nobody_is_refused"],
         Twist::Pages(forgiving),
+    ),
+    bug(
+        "only the first page keeps to the end of its range",
+        &["pages::a_range_and_a_selection_hold_over_pages"],
+        Twist::Pages(bounded_at_first),
+    ),
+    bug(
+        "only the first page keeps to what is selected",
+        &["pages::a_range_and_a_selection_hold_over_pages"],
+        Twist::Pages(selected_at_first),
+    ),
+    bug(
+        "a page ends by its bytes, and says so to nobody",
+        &["pages::no_page_loses_large_rows"],
+        Twist::Page(end_by_bytes),
     ),
     bug("queries end after a page", &["pages::more_than_1000_rows_come_in_several_pages"], Twist::Page(end)),
     bug("pages are empty and have no last", &["pages::the_limit_may_change_between_pages"], Twist::Page(go_on)),
