@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tablemodel::{Consistency, ErrorKind, prelude::*};
+use tablemodel::{Consistency, ErrorKind};
 
 use super::{
     City, Club, MODES, Sponsor, assert_clean, assert_follow, before, filled, first, new_people, next, program, second,
