@@ -8,6 +8,7 @@ mod meanwhile;
 mod oversized;
 mod reads;
 mod relays;
+mod repeated;
 mod rows;
 mod sabotage;
 mod set_back;
