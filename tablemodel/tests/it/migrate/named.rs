@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use tablemodel::{
     Consistency, Error, ErrorKind, RowKey,
-    prelude::*,
     store::{Condition, TableStoreExt},
     testing::TestDatabase,
 };
