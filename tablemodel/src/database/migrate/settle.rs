@@ -118,26 +118,26 @@ pub(super) async fn drain(owned: &Owned) -> Result<()> {
 
 /// The same, also of what was left in another mode.
 pub(super) async fn drain_all(owned: &Owned) -> Result<()> {
-    let mut poisoned = 0;
+    let mut failed = 0;
     for attempt in 0..ATTEMPTS {
         match owned.db.relay().hurry().await {
             Ok(report) if report.failed + report.unread + report.poisoned == 0 => return Ok(()),
-            Ok(report) => poisoned = report.poisoned,
+            Ok(report) => failed = report.failed,
             Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::OutcomeUnknown) => {}
             Err(error) => return Err(error),
         }
         owned.db.pause(attempt).await;
     }
-    Err(undelivered(poisoned, owned.call))
+    Err(undelivered(failed, owned.call))
 }
 
-/// That the outbox is not empty, and what is to be done before the call is made again.
-fn undelivered(poisoned: u64, call: &str) -> Error {
-    let what = match poisoned {
-        0 => "outbox rows could not be read or delivered: see `db.verify()`".to_owned(),
+/// That the outbox is not empty, and what is to be done before the call is made again: that tries all of it, poisoned rows too.
+fn undelivered(failed: u64, call: &str) -> Error {
+    let what = match failed {
+        0 => "outbox rows could not be read: see `db.verify()`".to_owned(),
         _ => format!(
-            "{poisoned} outbox rows are poisoned, and stay so however long is waited: put right what `db.relay().poisoned()` \
-             says of each, and `retry` or `discard` it"
+            "{failed} outbox rows could not be delivered; no waiting mends those that `db.relay().poisoned()` lists: put right what \
+             it says of each, or `discard` it"
         ),
     };
     Error::new(ErrorKind::Unavailable, format!("{what}; then call `{call}` again"))
