@@ -6,6 +6,7 @@
 mod arrival;
 mod at_once;
 mod bonds;
+mod old_claims;
 mod reservation;
 mod values;
 
@@ -69,7 +70,9 @@ impl Database {
         let _states = self.0.registry.enter(); // held until the move is over
         let registered = self.writable(E::SCHEMA).await?;
         self.give_notice().await?; // also where nobody has leases
-        let (old, mut to) = (entity.rows().clone(), Image::of::<E>(entity)?);
+        let mut to = Image::of::<E>(entity)?;
+        Box::pin(self.let_claims_go(entity, &to)).await?;
+        let old = entity.rows().clone();
         let was = Old::of(E::SCHEMA, &old)?;
         to = to.keeping_unknown(&was.now().fields).into_owned();
         for copy in E::SCHEMA.copies {

@@ -3,6 +3,7 @@
 
 mod busy;
 mod crashes;
+mod moved;
 mod oracle;
 mod protocol;
 mod races;
