@@ -140,6 +140,11 @@ impl<T: TableEntity> Stored<T> {
         self.rows = Rows::Group(Box::new(rows));
     }
 
+    /// Rests on these rows, which say what those before said.
+    pub(crate) fn rest_on(&mut self, rows: Group) {
+        self.rows = Rows::Group(Box::new(rows));
+    }
+
     pub(crate) fn read(rows: Group) -> Result<Self> {
         Ok(Self { value: image::decode(&rows)?, rows: Rows::Group(Box::new(rows)) })
     }

@@ -11,7 +11,7 @@ use tablemodel_store::{
 
 use crate::{
     database::{Database, pieces::Pieces, registry::Generation},
-    error::{ErrorKind, Result},
+    error::{Error, ErrorKind, Result},
     observe::{self, StoreCall},
 };
 
@@ -353,6 +353,18 @@ impl Database {
 /// What was read, where it was there.
 fn there<T>(result: &std::result::Result<Option<T>, StoreError>) -> Option<&T> {
     result.as_ref().ok().and_then(Option::as_ref)
+}
+
+/// What a write ends with that was in vain as often as it may be tried, and `last` for this: that another keeps changing what it writes,
+/// or what the store says where nothing else was in the way.
+pub(super) fn in_vain(what: &str, last: Option<StoreError>) -> Error {
+    match last.filter(is_transient) {
+        None => Error::new(ErrorKind::Unavailable, format!("{what} keeps changing")),
+        Some(error) => {
+            let detail = format!("{what} could not be written: {}", error.detail());
+            Error::new(ErrorKind::Unavailable, detail).caused_by(error)
+        }
+    }
 }
 
 /// A call that changes nothing twice, and failed so, may succeed when repeated.

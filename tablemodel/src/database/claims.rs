@@ -3,18 +3,22 @@
 //!
 //! What a claim says and what is to become of it is `rooms::unique`'s. Every write of a claim rests on its ETag.
 
+mod put;
+
+pub(super) use self::put::Put;
+
 use std::time::Duration;
 
-use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Properties, Row, RowKey};
+use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Properties, Receipts, Row, RowKey, StoreError};
 
 use crate::{
     database::{
         Database,
-        calls::{ATTEMPTS, is_transient},
+        calls::{ATTEMPTS, in_vain, is_transient},
         outbox::{due, is_race, later},
         since::Since,
     },
-    error::{Error, ErrorKind, Result},
+    error::Result,
     plan::{
         batch::BatchAway,
         change::is_primary,
@@ -102,10 +106,13 @@ impl Database {
         partition: &str,
         image: Option<&ETag>,
         since: Since,
+        put: &mut Put,
     ) -> Result<Taken> {
         let Some(wish) = Wish::of(self, away, partition) else { return Ok(Taken::Held) };
+        let mut last = None;
         for attempt in 0..ATTEMPTS {
             let there = self.get_row(&wish.table, &wish.key).await?;
+            let mut is_anothers_too = false;
             let condition = match &there {
                 None => None,
                 Some(row) => {
@@ -117,6 +124,8 @@ impl Database {
                         if let Some(taken) = self.confirmed_before(&wish, image).await? {
                             return Ok(taken);
                         }
+                    } else if is_own {
+                        is_anothers_too = !put.left(&wish.table, &wish.key, &row.etag);
                     }
                     if !is_own && !self.displace(&wish, row, &claim.owner, attempt, since).await? {
                         continue;
@@ -131,13 +140,16 @@ impl Database {
             };
             self.check_held(since)?;
             let batch = Batch::new(&wish.table, wish.key.partition.clone()).with(wish.key.row.clone(), action);
-            if self.commit_racing(batch, attempt).await? {
-                return Ok(Taken::Held);
+            match self.race(batch, attempt).await? {
+                Ok(receipts) => {
+                    put.note(&wish.table, &wish.key, if is_anothers_too { &[] } else { &receipts });
+                    return Ok(Taken::Held);
+                }
+                Err(lost) => last = Some(lost),
             }
         }
-        let detail = format!("unique index `{}`: the claim of the value keeps changing", wish.index.name);
-        let error = Error::new(ErrorKind::Unavailable, detail).of_index(Some(wish.index.name));
-        Err(error.of(wish.schema.entity_type).at_key(wish.key))
+        let error = in_vain("the claim of the value", last).within(&format!("unique index `{}`", wish.index.name));
+        Err(error.of_index(Some(wish.index.name)).of(wish.schema.entity_type).at_key(wish.key))
     }
 
     /// What the entity's own confirmed claim means for a write on this image; `None`: its last value is not released yet.
@@ -245,7 +257,7 @@ impl Database {
         since: Since,
     ) -> Result<()> {
         let Some(index) = entry.claimed(schema) else { return Ok(()) };
-        let table = self.table_name(&entry.table);
+        let (table, mut last) = (self.table_name(&entry.table), None);
         for attempt in 0..ATTEMPTS {
             let there = self.get_row(&table, &entry.key).await?;
             let primary = self.read_owner(schema, &self.table_name(schema.table), owner).await?;
@@ -272,11 +284,12 @@ impl Database {
             self.check_held(since)?;
             let is_last = there.is_some();
             let batch = Batch::new(&table, entry.key.partition.clone()).with(entry.key.row.clone(), action);
-            if self.commit_racing(batch, attempt).await? && is_last {
-                return Ok(());
+            match self.race(batch, attempt).await? {
+                Ok(_) if is_last => return Ok(()),
+                written => last = written.err(),
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "the claim of a unique value keeps changing").at_key(entry.key.clone()))
+        Err(in_vain("the claim of a unique value", last).at_key(entry.key.clone()))
     }
 
     async fn is_moving_with(
@@ -322,15 +335,18 @@ impl Database {
 
     /// One write that others may be faster with: whether it was carried out.
     pub(super) async fn commit_racing(&self, batch: Batch, attempt: u32) -> Result<bool> {
-        match self.commit_store(&[batch], attempt).await {
-            Ok(_) => Ok(true),
-            Err(error) if is_race(error.kind()) => Ok(false),
-            Err(error) if is_transient(&error) => {
-                self.pause(attempt).await;
-                Ok(false)
-            }
-            Err(error) => Err(error.into()),
+        Ok(self.race(batch, attempt).await?.is_ok())
+    }
+
+    /// The same: what it left, or what was in its way.
+    pub(super) async fn race(&self, batch: Batch, attempt: u32) -> Result<Result<Vec<Receipts>, StoreError>> {
+        let raced = self.commit_store(&[batch], attempt).await;
+        match &raced {
+            Err(error) if is_transient(error) => self.pause(attempt).await,
+            Err(error) if !is_race(error.kind()) => return Err(error.clone().into()),
+            _ => {}
         }
+        Ok(raced)
     }
 }
 

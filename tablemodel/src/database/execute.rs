@@ -7,7 +7,7 @@ mod ahead;
 mod asked;
 mod contributions;
 mod current;
-mod doubt;
+pub(super) mod doubt;
 mod given;
 mod one;
 mod outcome;
@@ -33,6 +33,7 @@ use tablemodel_store::{Batch, DateTime, RowKey, StoreError};
 use crate::{
     database::{
         Database, Registered,
+        claims::Put,
         followers::{Copying, Prepared},
         outbox,
         registry::Generation,
@@ -128,6 +129,7 @@ impl Database {
         *waits = std::mem::take(&mut run.waits);
         if result.as_ref().is_err_and(|error| *error.kind() != ErrorKind::OutcomeUnknown) {
             Box::pin(self.withdraw(run.copying)).await;
+            Box::pin(self.give_claims_back(run.put)).await;
         }
         result
     }
@@ -160,6 +162,8 @@ pub(super) struct Run<'a> {
     from: Option<RowKey>,
     /// Claims that this run wrote for the image it is about to commit.
     held: HashSet<(Away, String)>,
+    /// Claims that it wrote, for whatever image.
+    put: Put,
     /// When the first row was read.
     since: Since,
     operation: Option<OperationId>,
@@ -201,6 +205,7 @@ impl<'a> Run<'a> {
             claims: KnownClaims::new(),
             from: None,
             held: HashSet::new(),
+            put: Put::default(),
             since: Since::now(&*db.environment().clock),
             operation,
             now: db.environment().clock.now(),

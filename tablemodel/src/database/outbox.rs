@@ -19,7 +19,7 @@ use twox_hash::XxHash3_64;
 use crate::{
     database::{
         Consistency, Database,
-        calls::{ATTEMPTS, Haste, is_transient},
+        calls::{ATTEMPTS, Haste, in_vain, is_transient},
         registry::Generation,
         since::Since,
     },
@@ -300,7 +300,7 @@ impl Database {
         states: &Generation,
         since: Since,
     ) -> Result<()> {
-        let table = self.table_name(&target.entry.table);
+        let (table, mut last) = (self.table_name(&target.entry.table), None);
         for attempt in 0..ATTEMPTS {
             let there = self.get_row(&table, &target.entry.key).await?;
             let action = match &there {
@@ -321,13 +321,15 @@ impl Database {
             };
             match written {
                 Ok(_) => return self.drop_parts(schema, states, target, there.as_ref()).await,
-                Err(error) if is_transient(&error) => self.pause(attempt).await,
-                Err(error) if is_race(error.kind()) => {}
+                Err(error) if is_transient(&error) => {
+                    self.pause(attempt).await;
+                    last = Some(error);
+                }
+                Err(error) if is_race(error.kind()) => last = Some(error),
                 Err(error) => return Err(Error::from(error).at_key(target.entry.key.clone())),
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "a row of another partition keeps changing")
-            .at_key(target.entry.key.clone()))
+        Err(in_vain("a row of another partition", last).at_key(target.entry.key.clone()))
     }
 
     /// From when on something is held that is read now.

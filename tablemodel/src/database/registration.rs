@@ -8,11 +8,11 @@ use tablemodel_store::{Action, Batch, Condition, Properties, Receipts, Row, RowK
 
 use crate::{
     database::{
-        calls::{ATTEMPTS, is_transient},
+        calls::{ATTEMPTS, in_vain, is_transient},
         execute::Run,
         outbox::{is_race, later},
     },
-    error::{Error, ErrorKind, Result},
+    error::{Error, Result},
     plan::{
         bonds::bonds,
         change::{Change, is_primary},
@@ -89,6 +89,7 @@ impl Run<'_> {
         self.copying.since.get_or_insert_with(|| self.db.since());
         let table = self.db.table_name(source.schema.table);
         let place = RowKey::new(source.key.partition.clone(), entry.row.clone());
+        let mut last = None;
         for attempt in 0..ATTEMPTS {
             let found = self.db.get_row(&table, &source.key).await?;
             let there = self.db.get_row(&table, &place).await?;
@@ -119,11 +120,14 @@ impl Run<'_> {
                     }
                     return Ok(());
                 }
-                Err(error) if is_transient(&error) || is_race(error.kind()) => self.db.pause(attempt).await,
+                Err(error) if is_transient(&error) || is_race(error.kind()) => {
+                    self.db.pause(attempt).await;
+                    last = Some(error);
+                }
                 Err(error) => return Err(Error::from(error).of(source.schema.entity_type).at_key(source.key.clone())),
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "the source of a copy keeps changing").at_key(source.key.clone()))
+        Err(in_vain("the source of a copy", last).at_key(source.key.clone()))
     }
 
     /// Whether the entity, as it is now, names the source in a copy that restricts its deletion.

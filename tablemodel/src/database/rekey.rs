@@ -6,16 +6,17 @@
 mod arrival;
 mod at_once;
 mod bonds;
+mod old_claims;
 mod reservation;
 mod values;
 
 use tablemodel_store::{ETag, Row, RowKey};
 
-use self::values::claimed;
+use self::values::{claimed, keeps};
 use crate::{
     database::{
         Database, Registered,
-        claims::Taken,
+        claims::{Put, Taken},
         execute::{Run, operation_id},
         followers::Copying,
         since::Since,
@@ -69,7 +70,9 @@ impl Database {
         let _states = self.0.registry.enter(); // held until the move is over
         let registered = self.writable(E::SCHEMA).await?;
         self.give_notice().await?; // also where nobody has leases
-        let (old, mut to) = (entity.rows().clone(), Image::of::<E>(entity)?);
+        let mut to = Image::of::<E>(entity)?;
+        Box::pin(self.let_claims_go(entity, &to)).await?;
+        let old = entity.rows().clone();
         let was = Old::of(E::SCHEMA, &old)?;
         to = to.keeping_unknown(&was.now().fields).into_owned();
         for copy in E::SCHEMA.copies {
@@ -111,11 +114,11 @@ impl Database {
         self.mark_moving(schema, &moving.from.partition).await?;
         self.mark_moving(schema, &moving.to.key.partition).await?;
         let reserved = self.reserve(registered, &moving, &was).await?;
-        let mut bound = Run::new(self, registered, &partition);
+        let (mut bound, mut put) = (Run::new(self, registered, &partition), Put::default());
         let left = match self.bind(&mut bound, &mut moving.to).await.and_then(|()| self.check_blobs(uploaded)) {
-            Ok(()) => self.leave(registered, &moving, old, &was, &reserved, since).await,
+            Ok(()) => self.leave(registered, &moving, old, &was, (&reserved, since), &mut put).await,
             Err(error) => {
-                self.stay(registered, &moving, &reserved, bound.copying).await;
+                self.stay(registered, &moving, &reserved, bound.copying, put).await;
                 return Err(error);
             }
         };
@@ -129,7 +132,7 @@ impl Database {
                 },
             };
             if is_known {
-                self.stay(registered, &moving, &reserved, bound.copying).await;
+                self.stay(registered, &moving, &reserved, bound.copying, put).await;
             }
             if !has_left {
                 return Err(error);
@@ -149,8 +152,9 @@ impl Database {
         }
     }
 
-    /// Takes back what was put at the new key for a move that has not begun.
-    async fn stay(&self, registered: &Registered, moving: &Move, reserved: &ETag, bound: Copying) {
+    /// Takes back what was put at the new key, or for it, for a move that has not begun.
+    async fn stay(&self, registered: &Registered, moving: &Move, reserved: &ETag, bound: Copying, put: Put) {
+        self.give_claims_back(put).await;
         self.give_back(registered, moving, reserved).await;
         self.withdraw(bound).await;
     }
@@ -205,17 +209,16 @@ impl Database {
         moving: &Move,
         old: Group,
         was: &Image,
-        reserved: &ETag,
-        since: Since,
+        (reserved, since): (&ETag, Since),
+        put: &mut Put,
     ) -> Result<()> {
         let before = told(was, |_| false).entries;
-        let stays = |away: &BatchAway| {
-            before.iter().any(|entry| entry.row == away.row.row && entry.away.as_ref() == Some(&away.row.away))
-        };
+        let stays = |away: &BatchAway| keeps(&before, away);
         // Of an index that is not written nobody has a value.
         let is_written = |away: &BatchAway| registered.setting.of(away.row.index) >= IndexState::WriteOnly;
         for away in claimed(&moving.to)?.into_iter().filter(|away| is_written(away) && !stays(away)) {
-            if self.take_claim(&away, &moving.to.key.partition, Some(reserved), since).await? == Taken::Stale {
+            let partition = &moving.to.key.partition;
+            if self.take_claim(&away, partition, Some(reserved), since, put).await? == Taken::Stale {
                 return Err(Error::new(ErrorKind::Unavailable, "another program wants the new key; try again"));
             }
         }

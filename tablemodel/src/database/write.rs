@@ -87,7 +87,11 @@ impl Database {
 
     async fn save_in_turn<E: TableEntity>(&self, entity: &mut Stored<E>, waits: &mut Waits) -> Result<()> {
         let registered = self.writable(E::SCHEMA).await?;
-        let change = Change::Save { old: entity.rows().clone(), new: Image::of::<E>(entity)? };
+        let new = Image::of::<E>(entity)?;
+        if new.key != *entity.key() && new.key.partition == entity.key().partition {
+            Box::pin(self.let_claims_go(entity, &new)).await?;
+        }
+        let change = Change::Save { old: entity.rows().clone(), new };
         let rows = self.write_in_turn(&registered, change, waits).await?;
         entity.set_rows(rows.ok_or_else(no_row)?);
         Ok(())

@@ -54,8 +54,10 @@ impl Run<'_> {
             Role::Primary => self.after_primary(&error, failed).await,
             // The row's key holds the sequence of the change: another wrote the entity at the same moment.
             Role::Outbox | Role::List(_) | Role::Cell => Ok(Next::Later),
-            // Read again, and copied anew.
-            Role::Source | Role::Holder => Ok(Next::Later),
+            Role::Source | Role::Holder => {
+                self.held.clear(); // read again, and copied and claimed anew
+                Ok(Next::Later)
+            }
             Role::Part => match plan.head_of(failed) {
                 Some(head) => self.after_primary(&error, head).await,
                 None => Err(error.into()),

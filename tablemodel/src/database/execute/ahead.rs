@@ -93,7 +93,7 @@ impl Run<'_> {
         for net in &new {
             let Some(taker) = net.taker else { continue };
             let image = plan.planned(&taker.row.owner).and_then(|planned| matched(&planned.action));
-            let taken = self.db.take_claim(taker, self.partition, image, self.since).await;
+            let taken = self.db.take_claim(taker, self.partition, image, self.since, &mut self.put).await;
             match taken.map_err(|error| error.in_operation(taker.change))? {
                 Taken::Held => self.held.insert(net.place()),
                 Taken::Stale => return self.after_stale(&taker.row.owner, plan).await.map(Some),

@@ -10,6 +10,7 @@ use super::Run;
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{change::Change, group::Group, known::Known, outbox::is_tombstone},
+    schema::EntitySchema,
 };
 
 /// How often a plan is made anew before it is believed.
@@ -35,7 +36,7 @@ impl Run<'_> {
             let found = self.db.get_row(&self.registered(change)?.table, old.key()).await?;
             let found = found.filter(|row| !is_tombstone(row));
             if found.as_ref().is_none_or(|row| row.etag != old.head.etag) {
-                return Err(outdated(change, old, found).in_operation(number).caused_by(error));
+                return Err(outdated(change.schema(), old, found).in_operation(number).caused_by(error));
             }
         }
         self.doubts += 1;
@@ -83,7 +84,8 @@ fn read_before(change: &Change) -> Option<&Group> {
     }
 }
 
-fn outdated(change: &Change, old: &Group, found: Option<Row>) -> Error {
+/// That the entity is not as it was read: it is as `found`, or gone.
+pub(in crate::database) fn outdated(schema: &EntitySchema, old: &Group, found: Option<Row>) -> Error {
     let (kind, detail) = match found {
         None => (ErrorKind::NotFound, "the entity is gone: it was deleted, or moved to another key"),
         Some(row) => {
@@ -91,5 +93,5 @@ fn outdated(change: &Change, old: &Group, found: Option<Row>) -> Error {
             (ErrorKind::Conflict { current: Some(Box::new(row)) }, detail)
         }
     };
-    Error::new(kind, detail).of(change.schema().entity_type).at_key(old.key().clone())
+    Error::new(kind, detail).of(schema.entity_type).at_key(old.key().clone())
 }

@@ -7,12 +7,12 @@ use super::exists;
 use crate::{
     database::{
         Database, Registered,
-        calls::{ATTEMPTS, is_transient},
+        calls::{ATTEMPTS, in_vain, is_transient},
         claims::CLAIM_TIME,
         outbox::{due, is_race, later},
         write::no_row,
     },
-    error::{Error, ErrorKind, Result},
+    error::{Error, Result},
     plan::{
         bonds::{Bond, bonds},
         change::{is_primary, next_sequence, reserved, violation},
@@ -37,6 +37,7 @@ impl Database {
             Held { index: *index, row: row.clone(), properties: bond.pending(schema, expires) }
         };
         held.extend(bonds.iter().map(bound));
+        let mut last = None;
         for attempt in 0..ATTEMPTS {
             let there = self.get_row(&registered.table, key).await?;
             let now = self.environment().clock.now();
@@ -72,12 +73,18 @@ impl Database {
                     let etag = receipts.into_iter().flatten().next().and_then(|written| written.etag);
                     return etag.ok_or_else(no_row);
                 }
-                Err(error) if is_transient(&error) => self.pause(attempt).await,
-                Err(error) if is_race(error.kind()) => self.check_holder(schema, key, &held, &error).await?,
+                Err(error) if is_transient(&error) => {
+                    self.pause(attempt).await;
+                    last = Some(error);
+                }
+                Err(error) if is_race(error.kind()) => {
+                    self.check_holder(schema, key, &held, &error).await?;
+                    last = Some(error);
+                }
                 Err(error) => return Err(Error::from(error).of(schema.entity_type).at_key(key.clone())),
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "the new key keeps changing").of(schema.entity_type).at_key(key.clone()))
+        Err(in_vain("the new key", last).of(schema.entity_type).at_key(key.clone()))
     }
 
     /// The violation where a unique value in the new partition is another's.

@@ -3,8 +3,14 @@
 use tablemodel_store::{Action, Batch, Condition, Row, RowKey};
 
 use crate::{
-    database::{Database, calls::ATTEMPTS, claims::CLAIM_TIME, outbox::later, since::Since},
-    error::{Error, ErrorKind, Result},
+    database::{
+        Database,
+        calls::{ATTEMPTS, in_vain},
+        claims::CLAIM_TIME,
+        outbox::later,
+        since::Since,
+    },
+    error::Result,
     plan::{
         batch::BatchAway,
         entries::{Entry, entries},
@@ -38,7 +44,7 @@ impl Database {
         key: &RowKey,
         since: Since,
     ) -> Result<bool> {
-        let table = self.table_name(away.row.away.table);
+        let (table, mut last) = (self.table_name(away.row.away.table), None);
         for attempt in 0..ATTEMPTS {
             let Some(row) = self.get_row(&table, key).await? else { return Ok(true) };
             let owner = unique::read(index, &row).map(|claim| claim.owner);
@@ -58,11 +64,12 @@ impl Database {
             self.check_held(since)?;
             let action = Action::Replace(pending, Condition::Match(row.etag));
             let batch = Batch::new(&table, key.partition.clone()).with(key.row.clone(), action);
-            if self.commit_racing(batch, attempt).await? {
-                return Ok(true);
+            match self.race(batch, attempt).await? {
+                Ok(_) => return Ok(true),
+                Err(lost) => last = Some(lost),
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "the claim of a unique value keeps changing").at_key(key.clone()))
+        Err(in_vain("the claim of a unique value", last).at_key(key.clone()))
     }
 
     /// Whether the claim, which was this owner's, may be another's by now: that of an entity that moves on before its first move is
@@ -81,6 +88,11 @@ impl Database {
         let there = self.get_row(table, &claim.key).await?;
         Ok(there.is_some_and(|there| there.etag != claim.etag))
     }
+}
+
+/// Whether an entity that wants these rows keeps the value.
+pub(super) fn keeps(wanted: &[Entry], away: &BatchAway) -> bool {
+    wanted.iter().any(|entry| entry.row == away.row.row && entry.away.as_ref() == Some(&away.row.away))
 }
 
 /// The claims that the image wants.

@@ -1,10 +1,13 @@
 //! Unique values over several partitions: whatever fails, stalls or races, a value is in one hand, and in the end the
 //! claims are exactly those that the entities want.
 
+mod busy;
 mod crashes;
+mod moved;
 mod oracle;
 mod protocol;
 mod races;
+mod refused;
 mod values;
 
 use std::collections::BTreeMap;

@@ -22,6 +22,12 @@ enum Op {
     Upsert(u32),
     /// Takes the value back and forth.
     TakeAndGive(u32),
+    /// Is refused the value, since this member changes meanwhile.
+    Outdated(u32),
+    /// Goes to another key, and takes the value there.
+    Move(u32),
+    /// The same in another club.
+    Far(u32),
 }
 
 const V: &str = "v@x";
@@ -54,11 +60,33 @@ async fn run(db: &Database, op: Op) -> Result<()> {
             set(db, id, V).await?;
             set(db, id, "given@x").await
         }
+        Op::Outdated(id) => {
+            let Some(mut m) = Member::find().club(club(id)).id(id).one(db).await? else { return Ok(()) };
+            set(db, id, "other@x").await?;
+            m.email = Some(V.into());
+            db.save(&mut m).await
+        }
+        Op::Move(id) | Op::Far(id) => {
+            let Some(mut m) = Member::find().club(club(id)).id(id).one(db).await? else { return Ok(()) };
+            m.email = Some(V.into());
+            match op {
+                Op::Move(_) => m.id += 50,
+                _ => m.club = "B".into(),
+            }
+            match op {
+                Op::Move(_) => match db.save(&mut m).await {
+                    // It has the value by now, which goes along.
+                    Err(error) if *error.kind() == ErrorKind::KeyChanged => db.rekey(&mut m).await,
+                    saved => saved,
+                },
+                _ => db.rekey(&mut m).await,
+            }
+        }
     }
 }
 
 /// Who has the value at first, if anybody, and the two programs.
-const RACES: [(Option<u32>, Op, Op); 14] = [
+const RACES: [(Option<u32>, Op, Op); 26] = [
     (None, Op::Insert(1), Op::Insert(3)),
     (None, Op::Upsert(1), Op::Upsert(3)),
     (None, Op::Insert(1), Op::Upsert(1)),
@@ -73,6 +101,18 @@ const RACES: [(Option<u32>, Op, Op); 14] = [
     (None, Op::Take(2), Op::Delete(2)),
     (None, Op::Take(2), Op::Upsert(2)),
     (Some(1), Op::Upsert(1), Op::TakeAndGive(1)),
+    (None, Op::Outdated(2), Op::Insert(3)),
+    (None, Op::Insert(3), Op::Outdated(2)),
+    (None, Op::Outdated(2), Op::Take(2)),
+    (None, Op::Take(2), Op::Outdated(2)),
+    (None, Op::TakeAndGive(2), Op::Outdated(2)),
+    (Some(1), Op::Outdated(2), Op::Give(1)),
+    (None, Op::Take(2), Op::Move(2)),
+    (None, Op::Move(2), Op::Take(2)),
+    (None, Op::Take(2), Op::Far(2)),
+    (None, Op::Far(2), Op::Take(2)),
+    (None, Op::TakeAndGive(2), Op::Far(2)),
+    (None, Op::Far(2), Op::Insert(3)),
 ];
 
 /// How long the stalled program stalls, and whether a relay works before it goes on.

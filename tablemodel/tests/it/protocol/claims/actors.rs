@@ -26,6 +26,8 @@ pub(crate) enum Pc {
     ConfirmForOwner,
     /// Writes the primary row and the outbox row.
     Commit,
+    /// Was refused; gives its claim back.
+    GiveBack,
     /// The reply was lost; reads back.
     Recall,
     /// Confirms the claim that it wrote.
@@ -68,6 +70,8 @@ pub(crate) struct Actor {
     pub(crate) began_before: u8,
     /// The claim was found confirmed.
     pub(crate) confirmed: bool,
+    /// The claim that it wrote was not pending for its entity before.
+    pub(crate) fresh: bool,
 }
 
 impl Actor {
@@ -82,6 +86,7 @@ impl Actor {
         current: 0,
         began_before: 0,
         confirmed: false,
+        fresh: false,
     };
 
     /// Starts its operation again.
@@ -152,7 +157,11 @@ impl Claims {
             (Pc::Owner | Pc::Touch | Pc::ConfirmForOwner, Op::Put(value)) => {
                 self.steal(state, index, usize::from(value), emit);
             }
-            (Pc::Commit, _) => self.commit(state, index, op, emit),
+            (Pc::Commit, _) => {
+                self.refuse(state, index, op, emit);
+                self.commit(state, index, op, emit);
+            }
+            (Pc::GiveBack, Op::Put(value)) => self.give_back(state, index, usize::from(value), emit),
             (Pc::Recall, _) => {
                 let recognised = state.rows.ops[usize::from(entity)] >> actor.slot & 1 == 1;
                 let (what, next) = match (recognised, self.obeys(Rule::OperationId)) {
@@ -224,9 +233,12 @@ impl Claims {
         if actor.current & claim_bit(value) == 0 && self.obeys(Rule::ConditionalClaim) {
             return emit("meets 409 or 412 on the claim", s.with(index, actor.at(Pc::Claim), 0));
         }
+        let was_pending =
+            s.rows.claim[value].is_some_and(|claim| claim.owner == actor.entity && claim.stage != Stage::Confirmed);
+        let fresh = self.refuses && !(was_pending && self.obeys(Rule::OnlyItsOwnGivenBack));
         s.rows.claim[value] = Some(Claim { owner: actor.entity, stage: Stage::Pending });
         let pc = if self.obeys(Rule::ImageBeforeClaim) { Pc::Commit } else { Pc::ReadLate };
-        let next = Actor { pc, owner: 0, current: actor.current | claim_bit(value), ..actor };
+        let next = Actor { pc, owner: 0, fresh, current: actor.current | claim_bit(value), ..actor };
         emit("writes the claim as pending", s.with(index, next, claim_bit(value)));
         if s.lost > 0 {
             s.lost -= 1;
@@ -280,6 +292,25 @@ impl Claims {
         }
     }
 
+    /// The EGT is refused for another reason, or is not tried again.
+    fn refuse(&self, state: &State, index: usize, op: Op, emit: Emit<'_>) {
+        let actor = state.actors[index];
+        if self.refuses && matches!(op, Op::Put(_)) {
+            let next = if actor.fresh { actor.at(Pc::GiveBack) } else { actor.over() };
+            emit("is refused", state.with(index, next, 0));
+        }
+    }
+
+    fn give_back(&self, state: &State, index: usize, value: usize, emit: Emit<'_>) {
+        let mut s = *state;
+        let actor = s.actors[index];
+        if actor.current & claim_bit(value) == 0 && self.obeys(Rule::ConditionalGivingBack) {
+            return emit("meets 404 or 412 on the claim", s.with(index, actor.over(), 0));
+        }
+        s.rows.claim[value] = None;
+        emit("gives its claim back", s.with(index, actor.over(), claim_bit(value)));
+    }
+
     /// The EGT: the primary row and the outbox row.
     fn commit(&self, state: &State, index: usize, op: Op, emit: Emit<'_>) {
         let mut s = *state;
@@ -310,7 +341,8 @@ impl Claims {
             s.rows.outbox[usize::from(actor.slot)] = Some(Intent { entity: actor.entity, affected: old | new });
         }
         let pc = if new == 0 { Pc::Settle } else { Pc::Confirm };
-        let next = Actor { pc, todo: old | new, image: Primary::Absent, current: actor.current & !bit, ..actor };
+        let (image, current) = (Primary::Absent, actor.current & !bit);
+        let next = Actor { pc, todo: old | new, image, current, fresh: false, ..actor };
         emit("commits its EGT", s.with(index, next, bit));
         if s.lost > 0 {
             s.lost -= 1;

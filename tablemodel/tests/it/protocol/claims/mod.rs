@@ -1,4 +1,5 @@
-//! Unique values in other partitions (rule 4): claim pending, EGT of the owner, confirm; release; theft after expiry.
+//! Unique values in other partitions (rule 4): claim pending, EGT of the owner, confirm; release; theft after expiry; what a
+//! refused writer gives back.
 //!
 //! Writers, relays, lost replies, expiry at any moment, and primary tombstones that are swept after the fence: here, when no
 //! actor is left that began before the tombstone was written.
@@ -55,6 +56,10 @@ rules! {
         PendingRewrittenByRelease,
         /// The EGT carries an outbox row that names the old value and the new.
         OutboxRow,
+        /// A writer that is refused gives back no claim that was pending for its entity before: another may count on it.
+        OnlyItsOwnGivenBack,
+        /// ..and gives a claim back under the ETag that it left it with.
+        ConditionalGivingBack,
         /// Another's pending claim is "try again", not "taken".
         PendingIsNotTaken,
         /// Reads pass over pending claims.
@@ -84,6 +89,8 @@ pub(crate) struct Claims {
     pub(crate) lost: u8,
     /// Whether primary tombstones are swept.
     pub(crate) sweeps: bool,
+    /// Whether a writer may be refused for good, by its own batch, and gives its claim back.
+    pub(crate) refuses: bool,
     /// Whether to ask what is wrong once all are dead, or only what is wrong meanwhile.
     pub(crate) settles: bool,
     pub(crate) off: Off,

@@ -19,7 +19,7 @@ const B: u8 = 1;
 type Programs = &'static [&'static [(u8, Op)]];
 
 fn run(rows: Rows, writers: Programs, relays: usize) -> Claims {
-    Claims { rows, writers, relays, lost: 0, sweeps: false, settles: true, off: Off::NONE }
+    Claims { rows, writers, relays, lost: 0, sweeps: false, refuses: false, settles: true, off: Off::NONE }
 }
 
 fn losing_a_reply(rows: Rows, writers: Programs, relays: usize) -> Claims {
@@ -28,6 +28,10 @@ fn losing_a_reply(rows: Rows, writers: Programs, relays: usize) -> Claims {
 
 fn sweeping(rows: Rows, writers: Programs, relays: usize) -> Claims {
     Claims { sweeps: true, ..run(rows, writers, relays) }
+}
+
+fn refusing(rows: Rows, writers: Programs, relays: usize) -> Claims {
+    Claims { refuses: true, ..run(rows, writers, relays) }
 }
 
 const NOBODY: Rows = Rows::EMPTY;
@@ -41,6 +45,7 @@ const CHANGE_BACK_OR_LOSE: Programs = &[&[(0, Put(B)), (0, Put(A))], &[(1, Put(A
 const TWO_OF_ONE_ENTITY: Programs = &[&[(0, Put(B))], &[(0, Put(B)), (0, Put(A))]];
 const DELETE_OR_TAKE: Programs = &[&[(0, Delete)], &[(1, Put(A))]];
 const DELETE_INSERT_OR_TAKE: Programs = &[&[(0, Delete), (0, Put(A))], &[(1, Put(A))]];
+const TWO_OF_ONE_OR_TAKE: Programs = &[&[(0, Put(A))], &[(0, Put(A))], &[(1, Put(A))]];
 const INSERT_DELETE_OR_TAKE: Programs = &[&[(0, Put(A))], &[(0, Delete)], &[(1, Put(A))]];
 
 #[test]
@@ -81,6 +86,16 @@ fn tombstones_may_go_after_the_fence() {
     holds("insert and delete, another wants it", &sweeping(NOBODY, INSERT_DELETE_OR_TAKE, 0));
 }
 
+#[test]
+fn a_writer_that_is_refused_may_give_its_claim_back() {
+    holds("both insert", &refusing(NOBODY, BOTH_INSERT, 2));
+    holds("two of one entity, another wants it", &refusing(NOBODY, TWO_OF_ONE_OR_TAKE, 0));
+    holds("change and back, another wants it", &refusing(ONE, CHANGE_BACK_OR_LOSE, 1));
+    holds("two of one entity", &refusing(ONE, TWO_OF_ONE_ENTITY, 1));
+    holds("delete, insert again, another wants it", &refusing(ONE, DELETE_INSERT_OR_TAKE, 1));
+    holds("a lost reply", &Claims { lost: 1, ..refusing(ONE, CHANGE_BACK_OR_LOSE, 0) });
+}
+
 /// Where a rule's absence shows, and as what. None: see [`expiry_is_not_what_makes_theft_safe`].
 fn control(rule: Rule) -> Option<(Claims, &'static str)> {
     let meanwhile = |protocol| Claims { settles: false, ..protocol };
@@ -97,6 +112,7 @@ fn control(rule: Rule) -> Option<(Claims, &'static str)> {
         PendingRewrittenByRelease => (run(NOBODY, INSERT_DELETE_OR_TAKE, 0), BLOCKED),
         OwnConfirmedCheckedAgain => (run(ONE, TWO_OF_ONE_ENTITY, 0), UNCONFIRMED),
         OutboxRow => (run(ONE, DELETE_OR_TAKE, 1), BLOCKED),
+        OnlyItsOwnGivenBack | ConditionalGivingBack => (meanwhile(refusing(NOBODY, TWO_OF_ONE_OR_TAKE, 0)), TWICE),
         PendingIsNotTaken => (run(NOBODY, BOTH_INSERT, 0), NOT_TAKEN),
         ReadsSkipPending => (run(NOBODY, BOTH_INSERT, 0), NEVER_HAD),
         OperationId => (losing_a_reply(NOBODY, INSERT_DELETE_OR_TAKE, 0), REPEATED),
