@@ -173,6 +173,15 @@ impl Database {
         }
     }
 
+    /// The same, of those that are written with their source: also by a program that knows of no move.
+    pub(super) fn check_followed(&self, holder: &'static EntitySchema) -> Result<()> {
+        match self.registered(holder) {
+            Ok(registered) => registered.check_open(),
+            Err(error) if holder.moves() => Err(error),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// How many holders surely fit one batch.
     fn holders_per_batch(&self, holder: &'static EntitySchema) -> usize {
         let is_alone = self.registered(holder).is_ok_and(|holder| follow::is_alone(holder.schema, &holder.setting));

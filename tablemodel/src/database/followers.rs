@@ -301,7 +301,7 @@ impl Run<'_> {
 
     /// Whether holders of this entity can be written in the form that they are kept in.
     fn may_follow(&self, holder: &'static EntitySchema) -> Result<bool> {
-        let kept = self.db.check_kept(holder);
+        let kept = self.db.check_followed(holder);
         match self.db.is_atomic() {
             true => kept.map(|()| true),
             false => Ok(kept.is_ok()),
@@ -347,7 +347,6 @@ impl Run<'_> {
         for ((_, partition), changes) in &followers.apart {
             let Some(schema) = changes.first().map(Change::schema) else { continue };
             let registered = self.db.registered(schema)?;
-            registered.check_open().map_err(Error::alone)?; // it moves, and this program brings its new form no further
             let mut run = Run::new(self.db, &registered, partition);
             self.show_sources(&plan, followers, &registered, &mut run);
             run.host(self);

@@ -143,6 +143,7 @@ async fn filled(mode: Consistency) -> TestDatabase {
     db.insert(&Shop { shop: "A".into(), items: 0 }).await.expect("inserted");
     let report = db.bulk().insert_all(futures_util::stream::iter((0..300).map(old))).await.expect("written");
     assert!(report.failed.is_empty(), "{report:?}");
+    db.relay().drain().await.expect("drained");
     db.clock().advance(Duration::from_secs(130));
     db
 }
