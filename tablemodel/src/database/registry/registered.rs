@@ -46,6 +46,8 @@ pub(crate) struct Registered {
     pub(crate) counted_beyond: Vec<String>,
     /// The version that all rows are of, or are about to be; none where older ones were never rewritten.
     pub(crate) rewritten: Option<u32>,
+    /// Whether no row is left of a version before that of the program, as far as programs of this crate write them.
+    pub(crate) is_rewritten: bool,
     /// The changes of states that this knows of.
     pub(crate) epoch: i64,
     /// Why it may not be written, if it moves.
@@ -184,6 +186,8 @@ pub(super) fn registered(
         coming: moved::coming_unknown(schema, rows),
         counted_beyond: counted_beyond(model, schema, rows),
         rewritten: rewrites::newest(schema.entity_type, rows)?,
+        is_rewritten: rewrites::reached(schema.entity_type, rows, IndexState::Readable, schema.version)?
+            == Some(schema.version),
         epoch: epoch(rows),
         closed: moved::closed(schema, rows),
         columns: Arc::new(Columns::of(schema)),

@@ -224,8 +224,15 @@ impl Check {
 
     fn primary(&mut self, db: &Database, schema: &'static EntitySchema, rows: &Group) -> Result<()> {
         self.entities += 1;
-        let setting = &db.registered(schema)?.setting;
+        let registered = db.registered(schema)?;
+        let setting = &registered.setting;
         let sequence = system::sequence(&rows.head.properties);
+        if registered.is_rewritten && system::is_adopted(schema, &rows.head.properties) {
+            let detail =
+                "another program wrote it since all were written as the newest version: no index of that has it";
+            let mend = Mend::Touch(schema.entity_type, rows.key().clone(), sequence);
+            self.report(rows.key().clone(), ViolationKind::Stale, detail.to_owned(), mend);
+        }
         let found = part::settled_as_is(rows).map_err(|torn| (torn.key, torn.detail.into_owned().into()));
         match found.and_then(|rows| readable(schema, &rows).map_err(|wrong| (rows.head.key.clone(), wrong))) {
             Ok(old) => {

@@ -111,7 +111,8 @@ pub enum ViolationKind {
     Missing,
     /// A derived row belongs to no entity, or to one that does not want it.
     Dangling,
-    /// A derived row holds other properties than its entity wants.
+    /// A derived row holds other properties than its entity wants; or another program wrote an entity's row, of its first version, when all
+    /// were written as a newer one already.
     Stale,
     /// A row cannot be read, or its key is not the key of its fields; or a part of an entity is missing.
     Corrupt,

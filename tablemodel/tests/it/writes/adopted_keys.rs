@@ -116,6 +116,13 @@ async fn a_rewrite_of_adopted_rows_ends_though_others_stand_beside_them() {
             let row = db.store().get("Legacy", &RowKey::new("eu", row)).await.unwrap().expect("there");
             assert_eq!(row.properties.get("EntityType"), Some(ValueRef::String(told)));
         }
+
+        plant(&store, "Legacy", "eu", "c_0009", Action::Insert(properties([("Name", "Late".into())]))).await;
+        assert_eq!(newer::Customer::by_name().region("eu").name("Late").count(&db).await.expect("readable"), 0);
+        let found = db.verify().await.expect("verify runs").violations;
+        assert!(found.len() == 1 && found[0].key.row == "c_0009", "{mode:?}: {found:?}");
+        assert!(db.repair().await.expect("repaired").left.is_empty(), "{mode:?}");
+        assert_eq!(newer::Customer::by_name().region("eu").name("Late").count(&db).await.expect("readable"), 1);
     }
 }
 
