@@ -53,7 +53,7 @@ impl Run<'_> {
 }
 
 impl Run<'_> {
-    /// Whether those that copy what changes are about to be kept in another form: once they are, they follow in that.
+    /// Whether those that copy what changes are about to be kept in another form that this program has: once they are, they follow in that.
     fn is_before_a_move(&self, error: &Error, changes: &[Change]) -> bool {
         if !matches!(error.kind(), ErrorKind::Moved { .. }) || !self.db.is_atomic() {
             return false;
@@ -61,7 +61,7 @@ impl Run<'_> {
         let is_own = changes.iter().any(|change| Some(change.schema().entity_type) == error.entity());
         let model = self.db.model();
         let holder = model.iter().copied().find(|schema| Some(schema.entity_type) == error.entity());
-        !is_own && holder.is_some_and(|holder| self.db.registered(holder).is_ok())
+        !is_own && holder.is_some_and(|holder| holder.moves() && self.db.registered(holder).is_ok())
     }
 
     async fn wait_for_a_move(&mut self, error: Error) -> Result<()> {

@@ -120,7 +120,7 @@ async fn a_rewrite_of_adopted_rows_ends_though_others_stand_beside_them() {
         plant(&store, "Legacy", "eu", "c_0009", Action::Insert(properties([("Name", "Late".into())]))).await;
         assert_eq!(newer::Customer::by_name().region("eu").name("Late").count(&db).await.expect("readable"), 0);
         let found = db.verify().await.expect("verify runs").violations;
-        assert!(found.len() == 1 && found[0].key.row == "c_0009", "{mode:?}: {found:?}");
+        assert!(found.iter().any(|found| found.key.row == "c_0009"), "{mode:?}: {found:?}");
         assert!(db.repair().await.expect("repaired").left.is_empty(), "{mode:?}");
         assert_eq!(newer::Customer::by_name().region("eu").name("Late").count(&db).await.expect("readable"), 1);
     }
