@@ -6,13 +6,15 @@ use std::{future::Future, ops::ControlFlow, time::Duration};
 
 use futures_util::future::{Either, select};
 use tablemodel_store::{
-    Batch, Continuation, Page, Query, Receipts, Row, RowKey, RowState, Shown, StoreError, StoreErrorKind, size,
+    Batch, Continuation, Filter, KeyRange, Page, PropertyName, Query, Receipts, Row, RowKey, RowState, Shown,
+    StoreError, StoreErrorKind, size,
 };
 
 use crate::{
     database::{Database, pieces::Pieces, registry::Generation},
     error::{Error, ErrorKind, Result},
     observe::{self, StoreCall},
+    plan::system,
 };
 
 /// How soon a commit is to be made.
@@ -149,6 +151,23 @@ impl Database {
         match self.query_all(query).await {
             Err(error) if error.kind() == StoreErrorKind::TableNotFound => Ok(Vec::new()),
             other => Ok(other?),
+        }
+    }
+
+    /// Whether there is a row that the filter and the test let pass; its type alone is read. None where the table is not there.
+    pub(super) async fn has_any(&self, table: &str, filter: Filter, is_it: impl Fn(&Row) -> bool) -> Result<bool> {
+        let mut query = Query::new(self.table_name(table), KeyRange::table()).filtered(filter);
+        query.select = Some(vec![PropertyName::from_static(system::ENTITY_TYPE)]);
+        loop {
+            let page = match self.query_store(&query).await {
+                Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(false),
+                other => other?,
+            };
+            match page.continuation {
+                _ if page.rows.iter().any(&is_it) => return Ok(true),
+                Some(next) => query.continuation = Some(next),
+                None => return Ok(false),
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use tablemodel_store::{Comparison, Filter, KeyRange, PropertyName, Query, Row, StoreErrorKind};
+use tablemodel_store::{Comparison, Filter, KeyRange, Query, StoreErrorKind};
 
 use crate::{
     database::Database,
@@ -58,29 +58,5 @@ impl Database {
     pub(crate) async fn has_rows_of(&self, table: &str, discriminator: &str) -> Result<bool> {
         let is_it = Filter::compare(system::ENTITY_TYPE, Comparison::Equal, discriminator);
         self.has_any(table, is_it, |_| true).await
-    }
-
-    /// Whether an entity is of a version that is newer than this.
-    /// Cost: one request per 1,000 rows of its table, until one is found.
-    pub(crate) async fn has_newer_rows(&self, schema: &'static EntitySchema) -> Result<bool> {
-        let is_newer = |row: &Row| version::of_head(schema, row).is_some_and(|version| version > schema.version);
-        self.has_any(schema.table, system::type_condition(schema.discriminator), is_newer).await
-    }
-
-    /// Whether there is a row that the filter and the test let pass; its type alone is read.
-    async fn has_any(&self, table: &str, filter: Filter, is_it: impl Fn(&Row) -> bool) -> Result<bool> {
-        let mut query = Query::new(self.table_name(table), KeyRange::table()).filtered(filter);
-        query.select = Some(vec![PropertyName::from_static(system::ENTITY_TYPE)]);
-        loop {
-            let page = match self.query_store(&query).await {
-                Err(error) if error.kind() == StoreErrorKind::TableNotFound => return Ok(false),
-                other => other?,
-            };
-            match page.continuation {
-                _ if page.rows.iter().any(&is_it) => return Ok(true),
-                Some(next) => query.continuation = Some(next),
-                None => return Ok(false),
-            }
-        }
     }
 }

@@ -13,7 +13,7 @@ use super::{MOST_CHANGES, PARTITION, followers, index_row, next_epoch, state};
 use crate::{
     database::{Database, leases::INSTANCE, outbox::is_race, rewrites},
     error::Result,
-    plan::states::IndexState,
+    plan::{states::IndexState, system, version},
     schema::{Adding, CopySchema, EntitySchema, Versioned},
 };
 
@@ -130,6 +130,12 @@ pub(super) fn is_beside_older(schema: &EntitySchema, own: &str, rows: &HashMap<S
 }
 
 impl Database {
+    /// Whether an entity is of a version that is newer than this.
+    async fn has_newer_rows(&self, schema: &'static EntitySchema) -> Result<bool> {
+        let is_newer = |row: &Row| version::of_head(schema, row).is_some_and(|version| version > schema.version);
+        self.has_any(schema.table, system::type_condition(schema.discriminator), is_newer).await
+    }
+
     /// Forgets what newer versions of the model's entities said to have otherwise, if none of their rows is there: they were tried, and
     /// have gone. One that is still there says so anew. Cost: nothing where none did, else a request per 1,000 rows of their tables.
     pub(in crate::database) async fn forget_newer(&self, rows: &HashMap<String, Row>) -> Result<()> {

@@ -132,11 +132,14 @@ impl BatchPlan {
         let mut places = HashMap::with_capacity(self.away.len());
         let plain = |away: &&BatchAway| away.claimed().is_none() && away.aggregate().is_none();
         for BatchAway { row, change, schema } in self.away.iter().filter(plain) {
-            let before = places.get(&(&row.away, &row.row)).and_then(|at: &usize| writes.get(*at));
-            let is_put = before.is_some_and(|(_, _, first)| first.is_some()); // by a change before it
-            let is_missing = !is_put
-                && !missing.is_empty()
-                && missing.contains(&(row.away.clone(), row.row.clone(), self.state_of(&row.owner)));
+            // By a change before it.
+            let is_put = || {
+                let before = places.get(&(&row.away, &row.row)).and_then(|at: &usize| writes.get(*at));
+                before.is_some_and(|(_, _, first)| first.is_some())
+            };
+            let is_missing = !missing.is_empty()
+                && missing.contains(&(row.away.clone(), row.row.clone(), self.state_of(&row.owner)))
+                && !is_put();
             let Some(action) = row.action(is_missing) else { continue };
             let at = *places.entry((&row.away, &row.row)).or_insert(writes.len());
             let Some((_, _, first)) = writes.get_mut(at) else {
