@@ -218,9 +218,8 @@ pub(super) fn when_schema(when: Option<&When>) -> TokenStream {
 fn list(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Field>> {
     let field = look_up(fields, &name.unraw().to_string(), name.span(), errors)?;
     if field.kind != Kind::Json {
-        let message =
-            format!("`each` takes a list stored as JSON: write `#[table(json)]` on `{name}`, a `Vec` of a key type");
-        errors.at(name.span(), message);
+        let remedy = format!("write `#[table(json)]` on `{name}`, a `Vec` of a key type");
+        errors.at(name.span(), format!("`each` takes a list stored as JSON: {remedy}"));
         field.is_understood.set(false);
         return None;
     }

@@ -305,12 +305,9 @@ async fn a_write_over_a_row_of_another_type_says_whose_it_is() {
     let key = db.insert(&thing()).await.unwrap().key().clone();
     let mut moved = db.insert(&Thing { id: 2, ..thing() }).await.unwrap();
     moved.id = thing().id;
-    for (written, word) in [
-        ("Other@3", "a row of `Other` has this key"),
-        ("its own", "a row of `its own`, of another program, has this key"),
-        ("Thing", "a row that is no entity's has this key; `adopt` takes such rows over"),
-        ("", "a row that is no entity's"),
-    ] {
+    let other = ["a row of `Other` has this key", "a row of `its own`, of another program, has this key"];
+    let none = "a row that is no entity's has this key; `adopt` takes such rows over";
+    for (written, word) in [("Other@3", other[0]), ("its own", other[1]), ("Thing", none), ("", none)] {
         let row = Properties::from_iter([("EntityType", Value::from(written))]);
         let batch = Batch::new("Things", &*key.partition).with(key.row.clone(), Action::InsertOrReplace(row));
         db.store().commit(&[batch]).await.unwrap();
