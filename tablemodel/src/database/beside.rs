@@ -14,7 +14,7 @@ use futures_util::{
 use tokio::{
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore},
-    task::JoinSet,
+    task::{JoinSet, yield_now},
 };
 
 /// As many as this process may use: asked once, since that may read several files.
@@ -83,6 +83,19 @@ impl Beside {
                 None => work.await,
             }
         })
+    }
+}
+
+/// Frees what nobody needs any more: beside the caller, a piece at a time, where there is a runtime of tokio. The last batches of a load
+/// all end at one time, and to free them takes longer than to hear of it.
+pub(super) fn let_go<T: Send + 'static>(pieces: Vec<T>) {
+    if let (true, Ok(runtime)) = (pieces.len() > 1, Handle::try_current()) {
+        runtime.spawn(async move {
+            for piece in pieces {
+                drop(piece);
+                yield_now().await;
+            }
+        });
     }
 }
 
@@ -177,6 +190,29 @@ mod tests {
         let (first, second) = (beside.begin(async { 1 }), beside.begin(async { 2 }));
         let both = futures_util::future::join(first, second).now_or_never();
         assert_eq!(both, Some((1, 2)));
+    }
+
+    /// So many pieces, and how many of them are still there.
+    fn pieces(count: usize) -> (Vec<Arc<()>>, Arc<()>) {
+        let held = Arc::new(());
+        (vec![Arc::clone(&held); count], held)
+    }
+
+    #[tokio::test]
+    async fn what_is_let_go_of_is_freed_soon_and_nobody_waits_for_it() {
+        let (all, held) = pieces(20);
+        let_go(all);
+        assert_eq!(Arc::strong_count(&held), 21); // the one thread of the runtime is here
+        while Arc::strong_count(&held) > 1 {
+            yield_now().await;
+        }
+    }
+
+    #[test]
+    fn without_a_runtime_it_is_freed_at_once() {
+        let (all, held) = pieces(20);
+        let_go(all);
+        assert_eq!(Arc::strong_count(&held), 1);
     }
 
     #[tokio::test]

@@ -26,7 +26,7 @@ pub use self::report::{BulkReport, BulkWritten};
 use crate::{
     database::{
         Database, Registered,
-        beside::{Beside, Room},
+        beside::{Beside, Room, let_go},
         execute::Asked,
         flights::BYTES_IN_FLIGHT,
     },
@@ -228,8 +228,12 @@ impl Writing<'_> {
         self.held.release(0, 0);
         let is_alone = self.flights.is_empty() && self.held.due.len() == 1;
         self.launch(if is_alone { Asked::UNTOLD } else { Asked::OF_MANY }).await;
-        while !self.flights.is_empty() {
-            self.land().await;
+        let mut written = Vec::with_capacity(self.flights.len());
+        while let Some(landed) = self.flights.next().await {
+            written.push(self.note(landed));
+        }
+        if !E::SCHEMA.has_blobs() {
+            let_go(written); // nothing of the caller's is in them
         }
         let told = self.report.written.saturating_add(self.report.failed.len() as u64);
         self.report.skipped = taken.saturating_sub(told);
@@ -244,7 +248,7 @@ impl Writing<'_> {
             }
             match select(entities.next(), self.flights.next()).await {
                 Either::Left((entity, _)) => return entity,
-                Either::Right((landed, _)) => self.note(landed),
+                Either::Right((landed, _)) => drop(landed.map(|landed| self.note(landed))),
             }
         }
         None
@@ -290,7 +294,7 @@ impl Writing<'_> {
         while !self.flights.is_empty() {
             match select(room.as_mut(), self.flights.next()).await {
                 Either::Left((room, _)) => return room,
-                Either::Right((landed, _)) => self.note(landed),
+                Either::Right((landed, _)) => drop(landed.map(|landed| self.note(landed))),
             }
         }
         room.await
@@ -315,12 +319,12 @@ impl Writing<'_> {
 
     async fn land(&mut self) {
         let landed = self.flights.next().await;
-        self.note(landed);
+        drop(landed.map(|landed| self.note(landed)));
     }
 
-    fn note(&mut self, landed: Option<Landed>) {
-        let Some(Landed { keys, bytes, report, changes }) = landed else { return };
-        drop(changes);
+    /// Counts what became of a flight; gives what it wrote, which nobody needs any more.
+    fn note(&mut self, landed: Landed) -> Vec<Change> {
+        let Landed { keys, bytes, report, changes } = landed;
         self.bytes -= bytes;
         for key in &keys {
             self.busy.remove(key);
@@ -331,6 +335,7 @@ impl Writing<'_> {
         if let Some(progress) = &mut self.bulk.progress {
             progress(self.report.written);
         }
+        changes
     }
 }
 
