@@ -9,7 +9,7 @@ use std::{
         Arc,
         mpsc::{Receiver, SendError, Sender, channel},
     },
-    thread::{self, JoinHandle},
+    thread::{self, JoinHandle, ThreadId},
 };
 
 use super::{
@@ -65,6 +65,11 @@ impl<E: Engine> Acknowledger<E> {
             StoreError::new(StoreErrorKind::Unavailable, "no thread could be started").caused_by(error)
         })?;
         Ok(Self { commits, thread })
+    }
+
+    /// Which thread it is.
+    pub(super) fn thread(&self) -> ThreadId {
+        self.thread.thread().id()
     }
 
     /// Hands over a commit: none may be under way. Gives back who waits for it where the thread has ended, which it does not before

@@ -72,7 +72,7 @@ mod tests {
     /// A request of so many bytes, and who waits for its answer.
     fn request(bytes: usize) -> (Request, oneshot::Receiver<Reply>) {
         let (reply, answer) = oneshot::channel();
-        (Request { work: Work::Flush, bytes, haste: Haste::None, reply, share: None }, answer)
+        (Request { work: Work::Flush, bytes, haste: Haste::None, reply }, answer)
     }
 
     fn sizes(requests: &[Request]) -> Vec<usize> {

@@ -79,7 +79,7 @@ mod tests {
 
     fn request(haste: Haste, bytes: usize) -> (Request, Answer) {
         let (reply, answer) = oneshot::channel();
-        (Request { work: Work::Flush, bytes, haste, reply, share: None }, answer)
+        (Request { work: Work::Flush, bytes, haste, reply }, answer)
     }
 
     /// Who is taken, by the bytes of each, as long as one in such haste is wanted.

@@ -40,15 +40,11 @@ use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::{Arc, mpsc},
-    thread::JoinHandle,
+    thread::{self, JoinHandle, ThreadId},
 };
 
 use async_trait::async_trait;
-use tokio::{
-    runtime::Handle,
-    sync::{Semaphore, oneshot},
-    task::spawn_blocking,
-};
+use tokio::{runtime::Handle, sync::oneshot, task::spawn_blocking};
 
 use self::{
     dictionary::Dictionary,
@@ -77,11 +73,6 @@ use crate::{
     Batch, Capabilities, Continuation, Page, PropertyName, Query, Receipts, Row, RowKey, RowState, Shown, StoreError,
     StoreErrorKind, TableStore, validate,
 };
-
-/// Memory that requests may take while they wait for the writer thread, in units of [`SHARE_BYTES`].
-const QUEUE_SHARES: u32 = 64 * 1024;
-/// The unit in which a request's share of the queue is counted.
-const SHARE_BYTES: usize = 1024;
 
 /// A store in one file. Clones are one store; the last one to go closes it.
 ///
@@ -133,8 +124,9 @@ struct Shared {
 
 struct WriterHandle {
     queue: mpsc::Sender<Message>,
-    shares: Arc<Semaphore>,
-    thread: Option<JoinHandle<()>>,
+    thread: JoinHandle<()>,
+    /// The thread that waits for the disk, which the writer's waits for at its end.
+    syncer: ThreadId,
 }
 
 impl EmbeddedStore {
@@ -167,7 +159,8 @@ impl EmbeddedStore {
     /// Finishes what was asked before, brings it to the disk and closes the file.
     ///
     /// All handles are closed with it: their calls get `Closed` from now on. Dropping the last handle does the same,
-    /// but cannot tell of a failure, and waits on the thread that drops it.
+    /// but cannot tell of a failure, and waits on the thread that drops it (unless that is one of the store's own, where a waker went
+    /// on with its task: then the file is closed soon after).
     ///
     /// Errors: what kept an acknowledged commit from the disk (only [`Durability::Relaxed`] and [`Durability::Bulk`] have such), or
     /// `Closed`, where the store stopped after a failure before.
@@ -228,17 +221,17 @@ impl EmbeddedStore {
 }
 
 impl Shared {
-    /// Hands work to the writer thread and waits for its answer. Waits first while the queue is full.
+    /// Hands work to the writer thread and waits for its answer.
+    ///
+    /// For room in the queue nobody waits: what is asked for is in memory by then, wherever it waits; and where room is given out in
+    /// turn, a future that has its turn and is not polled stops all who come after it, also those that its owner awaits meanwhile.
     async fn ask(&self, work: Work, haste: Haste) -> Reply {
         let bytes = work.memory();
         let Some(writer) = &self.writer else {
             return Err(StoreError::new(StoreErrorKind::Denied, "the store is read-only; open it for writing"));
         };
-        let shares = u32::try_from(1 + bytes / SHARE_BYTES).unwrap_or(QUEUE_SHARES).min(QUEUE_SHARES);
-        // The semaphore is never closed; without a share the request only goes uncounted.
-        let share = Arc::clone(&writer.shares).acquire_many_owned(shares).await.ok();
         let (reply, answer) = oneshot::channel();
-        let request = Message::Request(Request { work, bytes, haste, reply, share });
+        let request = Message::Request(Request { work, bytes, haste, reply });
         writer.queue.send(request).map_err(|_| self.ended())?;
         answer.await.unwrap_or_else(|_| Err(self.ended()))
     }
@@ -258,11 +251,13 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let Some(WriterHandle { queue, thread, .. }) = self.writer.take() else { return };
+        let Some(WriterHandle { queue, thread, syncer }) = self.writer.take() else { return };
         // It may have ended.
         let _ = queue.send(Message::Close(None));
-        // The thread finishes its queue and closes the file, so that it can be opened again at once.
-        if let Some(thread) = thread {
+        // Who is woken by an answer may go on at once, on the thread that answers, and drop the last handle there: it ends by itself.
+        let here = thread::current().id();
+        if here != syncer && here != thread.thread().id() {
+            // The thread finishes its queue and closes the file, so that it can be opened again at once.
             let _ = thread.join();
         }
     }

@@ -10,10 +10,8 @@ use std::{
     thread,
 };
 
-use tokio::sync::Semaphore;
-
 use super::{
-    EmbeddedStore, QUEUE_SHARES, Shared, StorageBackend, WriterHandle,
+    EmbeddedStore, Shared, StorageBackend, WriterHandle,
     acknowledger::Acknowledger,
     engine::{Engine, Snapshot, Sync},
     pace::{Durability, Pace},
@@ -189,13 +187,13 @@ fn writer(
 ) -> Result<WriterHandle, StoreError> {
     let (sender, queue) = mpsc::channel();
     let acknowledger = Acknowledger::start(Arc::clone(&engine), Arc::clone(views), sender.clone())?;
+    let syncer = acknowledger.thread();
     let (views, queue) = (Arc::clone(views), Queue::new(queue));
     let writer = Writer { engine, views, state, pace, queue, acknowledger, waiting: Vec::new() };
     let thread = thread::Builder::new().name("tablemodel-writer".to_owned()).spawn(move || writer.run());
     let thread = thread
         .map_err(|error| StoreError::new(StoreErrorKind::Unavailable, "no thread could be started").caused_by(error))?;
-    let shares = Arc::new(Semaphore::new(QUEUE_SHARES as usize));
-    Ok(WriterHandle { queue: sender, shares, thread: Some(thread) })
+    Ok(WriterHandle { queue: sender, thread, syncer })
 }
 
 /// Lets an empty store appear at `path`, whole or not at all, unless another process was faster.

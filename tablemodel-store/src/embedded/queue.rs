@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 use super::{
     acknowledger::Failed,
@@ -62,36 +62,30 @@ pub(super) struct Request {
     pub(super) bytes: usize,
     pub(super) haste: Haste,
     pub(super) reply: oneshot::Sender<Reply>,
-    /// Its share of the queue, given back when it is answered.
-    pub(super) share: Option<OwnedSemaphorePermit>,
 }
 
 impl Request {
     /// The work, and who waits for it.
     pub(super) fn split(self) -> (Work, Waiting) {
-        let Self { work, reply, share, .. } = self;
-        (work, Waiting { reply, share })
+        (self.work, Waiting { reply: self.reply })
     }
 }
 
 /// A request whose work is being done.
 pub(super) struct Waiting {
     reply: oneshot::Sender<Reply>,
-    share: Option<OwnedSemaphorePermit>,
 }
 
 impl Waiting {
     /// A waker that panics is its owner's: others are answered all the same.
     pub(super) fn answer(self, reply: Reply) {
-        let Self { reply: asked, share } = self;
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(share)));
         // Whoever asked may have gone away: the work is done all the same.
-        let _ = catch_unwind(AssertUnwindSafe(|| asked.send(reply)));
+        let _ = catch_unwind(AssertUnwindSafe(|| self.reply.send(reply)));
     }
 
     /// Whoever asked has gone away, and nothing was done.
     pub(super) fn let_go(self) {
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(self.share)));
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(self.reply)));
     }
 }
 

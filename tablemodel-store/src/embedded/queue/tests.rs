@@ -36,7 +36,7 @@ fn ask_later(to: Sender<Message>) -> JoinHandle<Sender<Message>> {
 fn ask_for(to: &Sender<Message>, work: Work, haste: Haste) {
     let (reply, answer) = oneshot::channel();
     std::mem::forget(answer); // whoever asks waits
-    to.send(Message::Request(Request { work, bytes: 1, haste, reply, share: None })).unwrap();
+    to.send(Message::Request(Request { work, bytes: 1, haste, reply })).unwrap();
 }
 
 #[test]

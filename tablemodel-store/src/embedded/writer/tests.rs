@@ -121,7 +121,7 @@ fn who_reads_while_a_table_comes_or_goes_sees_the_tables_of_his_snapshot() {
         [Work::CreateTable("People".into()), Work::Commit(prepared), Work::DeleteTable("People".into()), Work::Flush];
     for work in works {
         let (reply, _answer) = oneshot::channel();
-        sender.send(Message::Request(Request { work, bytes: 1, haste: Haste::Now, reply, share: None })).unwrap();
+        sender.send(Message::Request(Request { work, bytes: 1, haste: Haste::Now, reply })).unwrap();
         writer.step().unwrap();
     }
     let missing = StoreErrorKind::TableNotFound;
@@ -245,7 +245,7 @@ fn ended(writer: Writer<Watched>, answers: Vec<oneshot::Receiver<Reply>>) -> Vec
 /// A request for this work, and where its answer comes.
 fn asked(work: Work) -> (Message, oneshot::Receiver<Reply>) {
     let (reply, answer) = oneshot::channel();
-    (Message::Request(Request { work, bytes: 1, haste: Haste::Now, reply, share: None }), answer)
+    (Message::Request(Request { work, bytes: 1, haste: Haste::Now, reply }), answer)
 }
 
 fn kinds(told: Vec<(Reply, bool)>) -> Vec<(Option<StoreErrorKind>, bool)> {

@@ -2,6 +2,7 @@
 //!
 //! Crashes are `kill`'s and `power_cut`'s.
 
+mod callers;
 mod conformance;
 mod damage;
 mod full;
