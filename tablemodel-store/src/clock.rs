@@ -17,7 +17,8 @@ use async_trait::async_trait;
 
 use crate::DateTime;
 
-/// Tells the time. It may stand still or step back: stores do not rely on more than an answer.
+/// Tells the time. It may stand still or step back: stores do not rely on more than an answer. (One that was ahead, and was put right,
+/// leaves a store's time ahead: it goes on at half the speed until the clock has caught up.)
 pub trait Clock: Send + Sync + 'static {
     /// The time now.
     fn now(&self) -> DateTime;
@@ -36,6 +37,30 @@ impl<C: Clock + ?Sized> Clock for Arc<C> {
 
     fn monotonic(&self) -> Duration {
         (**self).monotonic()
+    }
+}
+
+/// What a store stamps rows with: its clock's time. While that is behind what it gave out (the clock was ahead once, and was put right),
+/// a time that goes on from there at half the speed: what waits by the store's time comes due, and the clock catches up.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct StoreTime {
+    /// The stamp that the clock was found behind, and when.
+    behind: Option<(u64, Duration)>,
+}
+
+impl StoreTime {
+    /// The least stamp to give out next, in ticks: `now` by the clock, `last` given out last.
+    pub(crate) fn stamp(&mut self, now: DateTime, monotonic: impl FnOnce() -> Duration, last: u64) -> u64 {
+        const TICKS_A_MICROSECOND: u128 = 10;
+        let now = u64::try_from(now.min(DateTime::MAX).ticks()).unwrap_or(0);
+        if now >= last {
+            self.behind = None;
+            return now;
+        }
+        let monotonic = monotonic();
+        let (stamp, since) = *self.behind.get_or_insert((last, monotonic));
+        let passed = monotonic.saturating_sub(since).as_micros() * TICKS_A_MICROSECOND / 2;
+        stamp.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX)).min(DateTime::MAX.ticks().cast_unsigned())
     }
 }
 
@@ -192,5 +217,35 @@ impl Clock for ManualClock {
 impl Sleep for ManualClock {
     async fn sleep(&self, time: Duration) {
         self.advance(time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stores_time_is_its_clocks_and_goes_on_slower_where_that_is_behind() {
+        const SECOND: u64 = 10_000_000;
+        let at = |seconds: u64| DateTime::from_ticks((seconds * SECOND).cast_signed());
+        let mut time = StoreTime::default();
+        let mut stamp = |clock: u64, monotonic: u64, last: u64| {
+            time.stamp(at(clock), || Duration::from_secs(monotonic), last * SECOND) / SECOND
+        };
+        assert_eq!(stamp(1_000, 0, 900), 1_000);
+        assert_eq!(stamp(500, 10, 1_000), 1_000); // stepped back
+        assert_eq!(stamp(600, 110, 1_000), 1_050);
+        assert_eq!(stamp(900, 410, 1_050), 1_200);
+        assert_eq!(stamp(1_300, 810, 1_200), 1_300); // caught up
+        assert_eq!(stamp(1_200, 900, 1_300), 1_300); // and stepped back again
+    }
+
+    #[test]
+    fn no_time_is_later_than_the_last_that_there_is() {
+        let last = DateTime::MAX.ticks().cast_unsigned();
+        let mut time = StoreTime::default();
+        assert_eq!(time.stamp(DateTime::from_ticks(i64::MAX), || Duration::ZERO, 0), last);
+        assert_eq!(time.stamp(DateTime::MIN, || Duration::ZERO, last), last);
+        assert_eq!(time.stamp(DateTime::MIN, || Duration::MAX, last), last);
     }
 }

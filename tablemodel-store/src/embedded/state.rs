@@ -21,7 +21,7 @@ use super::{
 use crate::{
     Action, DateTime, ETag, Properties, Receipts, RowKey, StoreError, Written,
     apply::{self, Effect},
-    clock::Clock,
+    clock::{Clock, StoreTime},
     validate,
 };
 
@@ -71,8 +71,10 @@ pub(super) struct State {
     safe_stamp: u64,
     dropped: VecDeque<TableId>,
     clock: Arc<dyn Clock>,
-    /// When the group on its way began.
+    /// When the group on its way began: by the clock, and what it stamps rows with.
     now: DateTime,
+    time: u64,
+    store_time: StoreTime,
     together: Together,
     /// Of the rows that the group on its way changes, where somebody is to notice.
     changed: Vec<Mark>,
@@ -105,7 +107,9 @@ impl State {
             recorded_stamp: counters.last_stamp,
             safe_stamp: counters.last_stamp,
             dropped: dropped.into(),
-            now: clock.now(),
+            now: clock.now().min(DateTime::MAX),
+            time: 0,
+            store_time: StoreTime::default(),
             clock,
             together: Together::default(),
             changed: Vec::new(),
@@ -117,7 +121,8 @@ impl State {
     /// for damage of the file.
     pub(super) fn begin(&mut self, change: Change) {
         self.is_noticed = change.is_noticed;
-        self.now = self.clock.now();
+        self.now = self.clock.now().min(DateTime::MAX);
+        self.time = self.store_time.stamp(self.now, || self.clock.monotonic(), self.counters.last_stamp);
     }
 
     /// The marks of the rows that were changed since this was asked last.
@@ -271,12 +276,11 @@ impl State {
 
     /// Gives every operation its stamp, in order, and every row its seal.
     fn stamp(&mut self, commit: &mut PreparedCommit, spaces: &[Space]) -> Vec<Receipts> {
-        let now = u64::try_from(self.now.min(DateTime::MAX).ticks()).unwrap_or(0);
         let PreparedCommit { batches, operations, bytes, .. } = commit;
         let receipts = batches.iter().zip(spaces).map(|(batch, space)| {
             let operations = operations.get(batch.operations.clone()).unwrap_or_default();
             let written = operations.iter().map(|operation| {
-                let stamp = self.next_stamp(now);
+                let stamp = self.next_stamp();
                 let row = operation.encoded.as_ref();
                 row.inspect(|row| row.stamp(bytes, *space, stamp));
                 let timestamp = DateTime::from_ticks(stamp.cast_signed());
@@ -288,8 +292,8 @@ impl State {
     }
 
     /// Above all stamps before it, also those of earlier openings and of a clock that stepped back.
-    fn next_stamp(&mut self, now: u64) -> u64 {
-        self.counters.last_stamp = now.max(self.counters.last_stamp + 1);
+    fn next_stamp(&mut self) -> u64 {
+        self.counters.last_stamp = self.time.max(self.counters.last_stamp + 1);
         self.counters.last_stamp
     }
 

@@ -72,7 +72,7 @@ impl MemoryStore {
     /// # }
     /// ```
     pub fn fork(&self, clock: impl Clock) -> Self {
-        let tables = RwLock::new(self.read().clone());
+        let tables = RwLock::new(self.read().forked());
         Self(Arc::new(Shared { tables, clock: Box::new(clock), atomic_across: self.0.atomic_across }))
     }
 
@@ -164,7 +164,7 @@ impl TableStore for MemoryStore {
 
     async fn commit(&self, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
         validate::batches(batches, &self.capabilities())?;
-        let now = self.0.clock.now();
+        let now = (self.0.clock.now(), self.0.clock.monotonic());
         self.write().commit(batches, now)
     }
 }

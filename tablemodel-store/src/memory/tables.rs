@@ -6,12 +6,14 @@ use std::{
     borrow::Borrow,
     cmp::Ordering,
     collections::{BTreeMap, BTreeSet},
+    time::Duration,
 };
 
 use super::range;
 use crate::{
     Batch, DateTime, ETag, Operation, Page, Properties, Query, Receipts, Row, StoreError, Written,
     apply::{self, Effect},
+    clock::StoreTime,
     continuation,
     key::RowKey,
     validate,
@@ -22,6 +24,7 @@ use crate::{
 pub(super) struct Tables {
     tables: BTreeMap<String, Table>,
     last_stamp: u64,
+    time: StoreTime,
 }
 
 #[derive(Debug, Clone)]
@@ -109,13 +112,21 @@ impl Tables {
         Ok(page)
     }
 
-    /// Decides every operation, then does them all; an error leaves everything as it was.
-    pub(super) fn commit(&mut self, batches: &[Batch], now: DateTime) -> Result<Vec<Receipts>, StoreError> {
+    /// These tables, of which another clock is to tell the time.
+    pub(super) fn forked(&self) -> Self {
+        Self { time: StoreTime::default(), ..self.clone() }
+    }
+
+    /// Decides every operation, then does them all; an error leaves everything as it was. It is `now`, by the clock, and by the one that
+    /// never steps back.
+    pub(super) fn commit(&mut self, batches: &[Batch], now: (DateTime, Duration)) -> Result<Vec<Receipts>, StoreError> {
         let mut decided = Vec::with_capacity(batches.len());
         for (index, batch) in batches.iter().enumerate() {
             decided.push(self.decide(index, batch)?);
         }
-        Ok(batches.iter().zip(decided).map(|(batch, changes)| self.carry_out(&batch.table, changes, now)).collect())
+        let (now, monotonic) = now;
+        let stamp = self.time.stamp(now, || monotonic, self.last_stamp);
+        Ok(batches.iter().zip(decided).map(|(batch, changes)| self.carry_out(&batch.table, changes, stamp)).collect())
     }
 
     fn decide(&self, index: usize, batch: &Batch) -> Result<Vec<Change>, StoreError> {
@@ -128,11 +139,11 @@ impl Tables {
         changes.collect()
     }
 
-    fn carry_out(&mut self, table: &str, changes: Vec<Change>, now: DateTime) -> Receipts {
-        let Self { tables, last_stamp } = self;
+    fn carry_out(&mut self, table: &str, changes: Vec<Change>, stamp: u64) -> Receipts {
+        let Self { tables, last_stamp, .. } = self;
         let Some(table) = tables.get_mut(&table.to_ascii_lowercase()) else { return Vec::new() };
         let written = changes.into_iter().map(|change| {
-            *last_stamp = u64::try_from(now.ticks()).unwrap_or(0).max(*last_stamp + 1);
+            *last_stamp = stamp.max(*last_stamp + 1);
             table.write(change, *last_stamp)
         });
         written.collect()

@@ -100,6 +100,44 @@ async fn etags_rise_over_reopening_though_the_clock_steps_back() {
 }
 
 #[tokio::test]
+async fn a_stores_time_goes_on_though_the_clock_was_far_ahead_once() {
+    let (_directory, path) = place();
+    let clock = ManualClock::new("2099-01-01T00:00:00Z".parse().unwrap());
+    let open = || EmbeddedStore::builder().clock(clock.clone()).open(&path).unwrap();
+    let time = async |store: &EmbeddedStore| put(store, "Table", "r", 0).await.unwrap()[0].timestamp;
+    let store = open();
+    store.create_table("Table").await.unwrap();
+    let ahead = time(&store).await;
+    drop(store);
+    clock.set("2026-11-29T00:00:00Z".parse().unwrap());
+    let store = open();
+    let before = time(&store).await;
+    assert!(before > ahead);
+    clock.advance(Duration::from_secs(3_600));
+    let after = time(&store).await;
+    let passed = after.duration_since(before).unwrap().as_secs();
+    assert!((1_799..=1_800).contains(&passed), "half an hour in an hour, not {passed} s");
+    clock.set("2099-01-02T00:00:00Z".parse().unwrap());
+    assert_eq!(time(&store).await.to_string(), "2099-01-02T00:00:00Z"); // it has caught up
+}
+
+#[tokio::test]
+async fn a_clock_beyond_the_last_time_leaves_a_file_that_opens_after_a_crash_too() {
+    for durability in [Durability::Durable, Durability::QuickReopen, Durability::Relaxed, Durability::Bulk] {
+        let (directory, path) = place();
+        let clock = ManualClock::new(DateTime::from_ticks(i64::MAX));
+        let store = EmbeddedStore::builder().clock(clock).durability(durability).open(&path).unwrap();
+        store.create_table("Table").await.unwrap();
+        put(&store, "Table", "r", 1).await.unwrap();
+        store.flush().await.unwrap();
+        let left = directory.path().join("left");
+        fs::copy(&path, &left).unwrap();
+        let store = EmbeddedStore::open(&left).unwrap();
+        assert_eq!(number(&store, "Table", "r").await, Some(1), "{durability:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_clock_beyond_the_last_time_leaves_a_store_that_opens() {
     let (_directory, path) = place();
     let clock = ManualClock::new(DateTime::from_ticks(i64::MAX));
