@@ -17,8 +17,8 @@ use async_trait::async_trait;
 
 use crate::DateTime;
 
-/// Tells the time. It may stand still or step back: stores do not rely on more than an answer. (One that was ahead, and was put right,
-/// leaves a store's time ahead: it goes on at half the speed until the clock has caught up.)
+/// Tells the time. It may stand still or step back: stores do not rely on more than an answer. (One that was far ahead, and was put
+/// right, leaves a store's time ahead: it goes on at half the speed until the clock has caught up.)
 pub trait Clock: Send + Sync + 'static {
     /// The time now.
     fn now(&self) -> DateTime;
@@ -40,8 +40,8 @@ impl<C: Clock + ?Sized> Clock for Arc<C> {
     }
 }
 
-/// What a store stamps rows with: its clock's time. While that is behind what it gave out (the clock was ahead once, and was put right),
-/// a time that goes on from there at half the speed: what waits by the store's time comes due, and the clock catches up.
+/// What a store stamps rows with: its clock's time. While that is far behind what it gave out (the clock was ahead once, and was put
+/// right), a time that goes on from there at half the speed: what waits by the store's time comes due, and the clock catches up.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct StoreTime {
     /// The stamp that the clock was found behind, and when.
@@ -51,9 +51,11 @@ pub(crate) struct StoreTime {
 impl StoreTime {
     /// The least stamp to give out next, in ticks: `now` by the clock, `last` given out last.
     pub(crate) fn stamp(&mut self, now: DateTime, monotonic: impl FnOnce() -> Duration, last: u64) -> u64 {
+        /// Within this the clock catches up soon: so far ahead are stamps after a crash, where they are recorded ahead.
+        const SOON: u64 = 30 * 10_000_000;
         const TICKS_A_MICROSECOND: u128 = 10;
         let now = u64::try_from(now.min(DateTime::MAX).ticks()).unwrap_or(0);
-        if now >= last {
+        if now.saturating_add(SOON) >= last {
             self.behind = None;
             return now;
         }
@@ -238,6 +240,7 @@ mod tests {
         assert_eq!(stamp(900, 410, 1_050), 1_200);
         assert_eq!(stamp(1_300, 810, 1_200), 1_300); // caught up
         assert_eq!(stamp(1_200, 900, 1_300), 1_300); // and stepped back again
+        assert_eq!(stamp(1_280, 980, 1_300), 1_280); // it is there soon
     }
 
     #[test]

@@ -9,9 +9,9 @@ use super::{
     engine::Space,
     packed::Packed,
     property::{BodyWriter, StoredName, StoredProperties},
-    seal::{Digest, SEAL_BYTES, damaged},
+    seal::{Digest, SEAL_BYTES, damaged_row},
 };
-use crate::{DateTime, ETag, Properties, PropertyName, RowState, StoreError, ValueRef};
+use crate::{DateTime, ETag, Properties, PropertyName, RowState, StoreError, StoreErrorKind, ValueRef};
 
 /// The first byte of each row's value; another layout takes another.
 const ROW_VERSION: u8 = 3;
@@ -71,29 +71,49 @@ pub(super) struct StoredRow<'a> {
 }
 
 impl<'a> StoredRow<'a> {
-    /// Checks the value found at `key` in `space`. Errors: `Corrupt`.
+    /// Checks the value found at `key` in `space`. Errors: `Corrupt`; `Unsupported`, if it is of a later version.
     #[inline]
     pub(super) fn checked(space: Space, key: &[u8], value: &'a [u8]) -> Result<Self, StoreError> {
         match Self::cut(value) {
-            Some((seal, stamp, body)) if *seal == Digest::of(key, body).seal(space, stamp) => Ok(Self { stamp, body }),
-            _ => Err(damaged("a row does not match its checksum")),
+            Some((ROW_VERSION, seal, stamp, body)) if *seal == Digest::of(key, body).seal(space, stamp) => {
+                Ok(Self { stamp, body })
+            }
+            _ => Err(Self::refused(space, key, value)),
+        }
+    }
+
+    /// Why the value is none that can be read. In rows of all versions the version is part of the checksum: a flipped bit is not taken
+    /// for another version.
+    #[cold]
+    fn refused(space: Space, key: &[u8], value: &[u8]) -> StoreError {
+        match Self::cut(value) {
+            Some((version, seal, stamp, body))
+                if version > ROW_VERSION
+                    && *seal == Digest::of(key, body).seal(space, stamp ^ u64::from(version - ROW_VERSION) << 56) =>
+            {
+                let detail =
+                    format!("a row has version {version}, and this program reads {ROW_VERSION}; use a newer one");
+                StoreError::new(StoreErrorKind::Unsupported, detail)
+            }
+            _ => damaged_row("a row does not match its checksum"),
         }
     }
 
     /// A value whose checksum was found right before. Errors: `Corrupt`, if it is none.
     #[inline]
     pub(super) fn again(value: &'a [u8]) -> Result<Self, StoreError> {
-        let (_, stamp, body) = Self::cut(value).ok_or_else(unreadable)?;
+        let (_, _, stamp, body) =
+            Self::cut(value).filter(|(version, ..)| *version == ROW_VERSION).ok_or_else(unreadable)?;
         Ok(Self { stamp, body })
     }
 
-    /// The checksum, the stamp and the body of a value.
+    /// The version, the checksum, the stamp and the body of a value.
     #[inline]
-    fn cut(value: &'a [u8]) -> Option<(&'a [u8; SEAL_BYTES], u64, &'a [u8])> {
+    fn cut(value: &[u8]) -> Option<(u8, &[u8; SEAL_BYTES], u64, &[u8])> {
         let (version, rest) = value.split_first()?;
         let (seal, rest) = rest.split_first_chunk::<SEAL_BYTES>()?;
         let (stamp, body) = rest.split_first_chunk::<STAMP_BYTES>()?;
-        (*version == ROW_VERSION).then_some((seal, u64::from_le_bytes(*stamp), body))
+        Some((*version, seal, u64::from_le_bytes(*stamp), body))
     }
 
     /// Its properties, as they lie in the file.
@@ -205,7 +225,7 @@ impl<'a> OpenRow<'a> {
 }
 
 fn unreadable() -> StoreError {
-    damaged("a row cannot be decoded")
+    damaged_row("a row cannot be decoded")
 }
 
 /// The properties that a query selects, by number where they have one.

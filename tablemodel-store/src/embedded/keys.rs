@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use super::{engine::Range, seal::damaged};
 use crate::{
-    KeyRange, RowKey, RowRange, StoreError,
+    KeyRange, RowKey, RowRange, StoreError, StoreErrorKind,
     key::{from_order_bytes, is_order_bytes, order_bytes},
 };
 
@@ -80,6 +80,17 @@ pub(super) fn row_key(bytes: &[u8]) -> Result<RowKey, StoreError> {
         Some(RowKey { partition: from_order_bytes(partition)?, row: from_order_bytes(row)? })
     };
     parts().ok_or_else(|| damaged("a key is not one that can be written"))
+}
+
+/// The error, met at the row with this key, with the row named: where there is one bad row it must be known which.
+#[cold]
+pub(super) fn at_row(error: StoreError, table: &str, key: &[u8]) -> StoreError {
+    match (error.kind(), row_key(key)) {
+        (StoreErrorKind::Corrupt | StoreErrorKind::Unsupported, Ok(RowKey { partition, row })) => {
+            error.about(format_args!("row ({partition}, {row}) of table `{table}`"))
+        }
+        _ => error,
+    }
 }
 
 /// Both ends of a range of key bytes.

@@ -195,9 +195,12 @@ impl EmbeddedStore {
         blocking(move || whole::backup(&view, path)).await
     }
 
-    /// Reads every row, checks all checksums and counts, and gives the number of rows. Errors: `Corrupt`.
+    /// Reads every row, checks all checksums and counts, and gives the number of rows. Errors: `Corrupt`, which names the first row
+    /// that is damaged; `Unsupported`, one that a later version of this crate wrote.
     ///
-    /// Reading a damaged file never gives a wrong row, but damage to an inner page can hide rows: this finds it.
+    /// Reading a damaged file never gives a wrong row, but damage to an inner page can hide rows: this finds it. A damaged row alone can be
+    /// written over (insert or replace), and should be before a crash: after one, a store in mode [`Durability::Durable`] may have to be
+    /// walked through to be opened, and is not where a page is damaged.
     pub async fn check(&self) -> Result<u64, StoreError> {
         let view = self.0.views.current()?;
         blocking(move || whole::check(&view)).await

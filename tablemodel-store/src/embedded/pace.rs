@@ -5,7 +5,6 @@
 use std::time::{Duration, Instant};
 
 use super::engine::Sync;
-use crate::DateTime;
 
 /// What a commit waits for before it is acknowledged, and so what a crash may undo.
 ///
@@ -17,7 +16,9 @@ pub enum Durability {
     /// Every commit is on the disk before it is acknowledged: one sync for all writers waiting at that moment.
     ///
     /// A crash loses nothing acknowledged. After a crash during writing, or within a fifth of a second after it, the
-    /// next open walks through the file (about 2 s per GB); otherwise it takes about a millisecond.
+    /// next open walks through the file (about 2 s per GB); otherwise it takes about a millisecond. Such a walk needs the whole file to be
+    /// sound: where the disk has damaged a page before, it is `Corrupt`, though all else could be read until then. So ask
+    /// [`check`](super::EmbeddedStore::check) now and then, and keep backups.
     #[default]
     Durable,
     /// As `Durable`, and every open after a crash takes about a millisecond.
@@ -64,8 +65,7 @@ impl Durability {
 
 /// The highest stamp to record as given out, where `last` was, and so many are recorded ahead. Where those given out are ahead of the clock
 /// already, as after a crash, it is little above them: else crashes would add up.
-pub(super) fn recorded(last: u64, now: DateTime, reserve: u64) -> u64 {
-    let now = u64::try_from(now.ticks()).unwrap_or(0);
+pub(super) fn recorded(last: u64, now: u64, reserve: u64) -> u64 {
     match reserve {
         0 => last,
         _ => now.saturating_add(reserve).max(last.saturating_add(reserve / LEAST_SHARE)),

@@ -10,7 +10,7 @@ use super::{
     engine::{Snapshot, Space, Visit},
     guest::Guest,
     kept::Shelf,
-    keys::{KeyBounds, row_key},
+    keys::{KeyBounds, at_row, row_key},
     sight::Sight,
     view::View,
 };
@@ -134,7 +134,9 @@ fn scan<S: Snapshot>(
     let filter = query.filter.as_ref().map(|filter| Condition::new(filter, &view.names));
     let mut scan =
         Scan { limit: query.limit, space, names: &view.names, filter, pause, seen, due: None, end: End::OfRange };
-    view.snapshot.scan(space, bounds.range(), |key, value| scan.visit(key, value, &mut take))?;
+    view.snapshot.scan(space, bounds.range(), |key, value| {
+        scan.visit(key, value, &mut take).map_err(|error| at_row(error, &query.table, key))
+    })?;
     Ok(scan.end)
 }
 

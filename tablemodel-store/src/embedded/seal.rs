@@ -45,6 +45,14 @@ pub(super) fn unsealed<'a>(space: Space, key: &[u8], value: &'a [u8]) -> Result<
     }
 }
 
+/// The error for a stored row that cannot be what was written. That row alone: it may be written over.
+pub(super) fn damaged_row(what: &str) -> StoreError {
+    let detail = format!(
+        "the file of the store is damaged: {what}; restore a backup, or write that row over (insert or replace)"
+    );
+    StoreError::new(StoreErrorKind::Corrupt, detail)
+}
+
 /// The error for a stored value that cannot be what was written.
 pub(super) fn damaged(what: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Corrupt, format!("the file of the store is damaged: {what}; restore a backup"))

@@ -18,7 +18,7 @@ use super::{
     keys::{row_key, split_key},
     numbers::numbered,
     rows::ReadRow,
-    seal::damaged,
+    seal::damaged_row,
 };
 use crate::{
     Changed, ETag, Names, Properties, Row, StoreError, ValueRef,
@@ -234,5 +234,5 @@ enum Last {
 }
 
 fn unreadable() -> StoreError {
-    damaged("a row cannot be decoded")
+    damaged_row("a row cannot be decoded")
 }

@@ -10,7 +10,7 @@ use super::{
     codec::{EncodedRow, StoredRow},
     dictionary::Dictionary,
     engine::{Amount, Group, Space, TableId},
-    keys::row_key,
+    keys::{at_row, row_key},
     pace,
     prepare::PreparedCommit,
     property::BodyWriter,
@@ -186,7 +186,7 @@ impl State {
     /// Ends a group: records what it used.
     pub(super) fn settle(&mut self, group: &mut impl Group) -> Result<(), StoreError> {
         if self.counters != self.settled_counters {
-            self.recorded_stamp = pace::recorded(self.counters.last_stamp, self.now, self.reserve);
+            self.recorded_stamp = pace::recorded(self.counters.last_stamp, self.time, self.reserve);
             records::put_counters(group, Counters { last_stamp: self.recorded_stamp, ..self.counters })?;
             self.settled_counters = self.counters;
         }
@@ -387,7 +387,7 @@ impl Place<'_> {
             let properties = merges.then(|| stored.open(self.names)?.properties(self.names, None)).transpose()?;
             Ok(Existing { etag: stored.etag(), properties })
         };
-        group.get(self.space, key, read)?.transpose()
+        group.get(self.space, key, read)?.transpose().map_err(|error| at_row(error, self.table, key))
     }
 }
 

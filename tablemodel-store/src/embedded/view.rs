@@ -9,7 +9,7 @@ use super::{
     codec::StoredRow,
     dictionary::Dictionary,
     engine::{Engine, Snapshot},
-    keys::LookupKey,
+    keys::{LookupKey, at_row},
     rows::{Change, Ended, Mark, ReadRow, Rows},
     sight::Sight,
 };
@@ -39,8 +39,9 @@ impl<S: Snapshot> View<S> {
     /// The row at `key`, without the key.
     pub(super) fn get(&self, table: &str, key: &RowKey) -> Result<Option<RowState>, StoreError> {
         let Some(row) = self.find(table, (&key.partition, &key.row))? else { return Ok(None) };
-        let (_, value) = row.parts();
-        StoredRow::again(value)?.open(&self.names)?.state(&self.names, None).map(Some)
+        let (key, value) = row.parts();
+        let read = || StoredRow::again(value)?.open(&self.names)?.state(&self.names, None).map(Some);
+        read().map_err(|error| at_row(error, table, key))
     }
 
     /// Shows the row at `key`; whether there is one. None where [rows cannot be shown](Self::shows_rows).
@@ -57,7 +58,8 @@ impl<S: Snapshot> View<S> {
         // Asked once the row is there, which may be newer than the view.
         self.shows_rows().then(|| {
             row.map_or(Ok(false), |row| {
-                see(&Shown::stored(Sight::looked_up(&row, &self.names)?));
+                let sight = Sight::looked_up(&row, &self.names);
+                see(&Shown::stored(sight.map_err(|error| at_row(error, table, row.parts().0))?));
                 Ok(true)
             })
         })
@@ -82,7 +84,8 @@ impl<S: Snapshot> View<S> {
         if let Some(kept) = self.rows.get(mark, key) {
             return Ok(Some(kept));
         }
-        let read = self.snapshot.get(space, key, |value| ReadRow::checked(space, mark, key, value))?.transpose()?;
+        let checked = |value: &[u8]| ReadRow::checked(space, mark, key, value);
+        let read = self.snapshot.get(space, key, checked)?.transpose().map_err(|error| at_row(error, table, key))?;
         if let Some(read) = &read {
             self.rows.put(read, self.ended);
         }

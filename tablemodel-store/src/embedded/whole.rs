@@ -13,7 +13,7 @@ use super::{
     blocking,
     codec::{OpenRow, StoredRow},
     engine::{Engine, Group, Snapshot, Space, Sync},
-    keys::row_key,
+    keys::{at_row, row_key},
     records,
     redb_engine::{self, Access, RedbEngine},
     seal::{damaged, unsealed},
@@ -82,9 +82,10 @@ pub(super) fn check<S: Snapshot>(view: &View<S>) -> Result<u64, StoreError> {
     for (_, table) in view.catalogue.sorted() {
         let space = Space::Rows(table.id);
         let mut rows = 0;
+        let read = |key: &[u8], value: &[u8]| OpenRow::checked(space, key, value, &names)?.properties(&names, None);
         view.snapshot.scan(space, ALL, |key, value| {
             row_key(key)?;
-            OpenRow::checked(space, key, value, &names)?.properties(&names, None)?;
+            read(key, value).map_err(|error| at_row(error, &table.name, key))?;
             rows += 1;
             Ok(ControlFlow::Continue(()))
         })?;
@@ -99,12 +100,16 @@ fn check_count<S: Snapshot>(view: &View<S>, space: Space, met: u64) -> Result<()
     if met == view.snapshot.len(space)? {
         return Ok(());
     }
-    let tables = view.catalogue.sorted();
-    let table = tables.iter().find(|(_, table)| Space::Rows(table.id) == space);
-    Err(damaged(&match table {
-        Some((_, table)) => format!("rows of table `{}` are missing", table.name),
+    Err(damaged(&match table_of(view, space) {
+        Some(table) => format!("rows of table `{table}` are missing"),
         None => format!("records of {space:?} are missing"),
     }))
+}
+
+/// The name of the table whose rows the space holds.
+fn table_of<S>(view: &View<S>, space: Space) -> Option<String> {
+    let mut tables = view.catalogue.sorted().into_iter();
+    tables.find(|(_, table)| Space::Rows(table.id) == space).map(|(_, table)| table.name.clone())
 }
 
 /// A copy of a store that is complete and on the disk, and not at its path yet. Dropped before it is placed, it is gone.
@@ -189,7 +194,10 @@ fn copy_space<S: Snapshot>(view: &View<S>, group: &mut impl Group, space: Space)
     let mut entries = 0;
     view.snapshot.scan(space, ALL, |key, value| {
         match space {
-            Space::Rows(_) => StoredRow::checked(space, key, value).map(drop)?,
+            Space::Rows(_) => {
+                let checked = StoredRow::checked(space, key, value).map(drop);
+                checked.map_err(|error| at_row(error, &table_of(view, space).unwrap_or_default(), key))?;
+            }
             _ => unsealed(space, key, value).map(drop)?,
         }
         group.put(space, key, value)?;

@@ -195,7 +195,26 @@ proptest! {
         let mut value = stamped_after(before, &properties, &names, 9);
         let at = at.index(value.len());
         value[at] ^= 1 << bit;
-        prop_assert!(StoredRow::checked(SPACE, b"key", &value).is_err());
+        prop_assert_eq!(StoredRow::checked(SPACE, b"key", &value).unwrap_err().kind(), StoreErrorKind::Corrupt);
+    }
+
+    #[test]
+    fn a_row_of_a_later_version_is_known_as_one_and_a_flipped_bit_of_it_is_noticed(
+        properties in any_properties(),
+        later in 1..=u8::MAX - ROW_VERSION,
+        at in any::<prop::sample::Index>(),
+        bit in 0..8u32,
+    ) {
+        let names = Arc::new(Dictionary::new([]));
+        let mut value = stamped_after(0, &properties, &names, 9);
+        let body = value[HEAD_BYTES..].to_vec();
+        value[0] += later;
+        value[1..=SEAL_BYTES].copy_from_slice(&Digest::of(b"key", &body).seal(SPACE, 9 ^ u64::from(later) << 56));
+        let error = StoredRow::checked(SPACE, b"key", &value).unwrap_err();
+        prop_assert_eq!(error.kind(), StoreErrorKind::Unsupported);
+        let at = at.index(value.len());
+        value[at] ^= 1 << bit;
+        prop_assert_eq!(StoredRow::checked(SPACE, b"key", &value).unwrap_err().kind(), StoreErrorKind::Corrupt);
     }
 
     #[test]

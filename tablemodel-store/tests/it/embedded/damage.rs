@@ -2,14 +2,14 @@
 //!
 //! Bits are flipped one at a time, sampled over all sectors in use.
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, ops::ControlFlow};
 
 use tablemodel_store::{
-    Durability, EmbeddedStore, KeyRange, Properties, Query, RowKey, StoreError, StoreErrorKind, TableStore,
-    TableStoreExt,
+    Action, Batch, Condition, Durability, EmbeddedStore, KeyRange, Properties, Query, RowKey, StoreError,
+    StoreErrorKind, TableStore, TableStoreExt,
 };
 
-use super::{fill, numbered, place, put};
+use super::{fill, number, numbered, place, put};
 use crate::disk::{Disk, Random};
 
 const ROWS: i64 = 600;
@@ -64,6 +64,53 @@ fn silence_redb() {
             others(panic);
         }
     }));
+}
+
+/// A store of two tables, and what its file is with one bit of one row of the second flipped.
+async fn with_a_bad_row() -> Vec<u8> {
+    let (directory, path) = place();
+    let store = EmbeddedStore::open(&path).unwrap();
+    for table in ["One", "Two"] {
+        store.create_table(table).await.unwrap();
+        fill(&store, table, 50).await;
+    }
+    let stamp = put(&store, "Two", "bad", 1).await.unwrap()[0].etag.as_ref().and_then(|etag| etag.stamp()).unwrap();
+    put(&store, "Two", "later", 1).await.unwrap(); // else the store's own record has that stamp too
+    store.close().await.unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    drop(directory);
+    let stamp = stamp.to_le_bytes();
+    let places: Vec<_> = (0..bytes.len() - 8).filter(|at| bytes[*at..at + 8] == stamp).collect();
+    assert!(!places.is_empty());
+    places.into_iter().for_each(|at| bytes[at] ^= 1); // also where the page was before
+    bytes
+}
+
+#[tokio::test]
+async fn it_is_told_which_row_is_damaged_and_that_one_can_be_written_over() {
+    let store = EmbeddedStore::builder().open_backend(Disk::<()>::holding(with_a_bad_row().await)).unwrap();
+    let key = RowKey::new("p", "bad");
+    let replace = Batch::new("Two", "p").with("bad", Action::Replace(numbered(2), Condition::Exists));
+    let (_directory, path) = place();
+    let told = [
+        store.get("Two", &key).await.unwrap_err(),
+        store.show("Two", &key, &mut |_| {}).unwrap().unwrap_err(),
+        all(&store, "Two").await.unwrap_err(),
+        store
+            .show_page(&Query::new("Two", KeyRange::table()), &mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .unwrap_err(),
+        store.commit(&[replace]).await.unwrap_err(),
+        store.check().await.unwrap_err(),
+        store.backup_to(&path).await.unwrap_err(),
+    ];
+    for (at, error) in told.iter().enumerate() {
+        assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{at}: {error}");
+        assert!(error.detail().contains("row (p, bad) of table `Two`: "), "{at}: {error}");
+    }
+    store.commit(&[Batch::new("Two", "p").with("bad", Action::InsertOrReplace(numbered(3)))]).await.unwrap();
+    assert_eq!(number(&store, "Two", "bad").await, Some(3));
+    assert_eq!(store.check().await.unwrap(), 102);
 }
 
 #[tokio::test]
