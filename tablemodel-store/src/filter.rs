@@ -75,9 +75,12 @@ impl Filter {
         count
     }
 
-    /// Not this.
+    /// Not this: of a negation what it negates.
     pub fn negate(self) -> Self {
-        Self::Not(Box::new(self))
+        match self {
+            Self::Not(inner) => *inner,
+            filter => Self::Not(Box::new(filter)),
+        }
     }
 
     /// Whether `row` satisfies it.

@@ -2,7 +2,7 @@
 //!
 //! Reads and writes no file.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use super::{
     dictionary::NameHash,
@@ -25,8 +25,8 @@ const FEW: usize = 16;
 /// All tables.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Catalogue {
-    /// By name in lower case.
-    folded: HashMap<Box<str>, TableEntry, NameHash>,
+    /// By name in lower case. Shared with catalogues of before: each table that comes or goes makes one anew.
+    folded: HashMap<Arc<str>, Arc<TableEntry>, NameHash>,
     /// Some of them, by name as it was given: which is how most calls name them, and sooner compared than folded.
     as_given: Vec<(String, TableId)>,
 }
@@ -38,7 +38,7 @@ impl Catalogue {
         let lower = lower.get_mut(..name.len())?;
         lower.copy_from_slice(name.as_bytes());
         lower.make_ascii_lowercase();
-        self.folded.get(std::str::from_utf8(lower).ok()?)
+        self.folded.get(std::str::from_utf8(lower).ok()?).map(Arc::as_ref)
     }
 
     /// Where the rows of the table of this name lie. Errors: `TableNotFound`.
@@ -55,11 +55,11 @@ impl Catalogue {
         if self.as_given.len() < FEW {
             self.as_given.push((entry.name.clone(), entry.id));
         }
-        self.folded.insert(folded.into(), entry);
+        self.folded.insert(folded.into(), Arc::new(entry));
     }
 
     /// Takes out the table with this name in lower case.
-    pub(super) fn remove(&mut self, folded: &str) -> Option<TableEntry> {
+    pub(super) fn remove(&mut self, folded: &str) -> Option<Arc<TableEntry>> {
         let entry = self.folded.remove(folded)?;
         self.as_given.retain(|(_, id)| *id != entry.id);
         Some(entry)
@@ -67,7 +67,7 @@ impl Catalogue {
 
     /// All tables, with their names in lower case, in order of those.
     pub(super) fn sorted(&self) -> Vec<(&str, &TableEntry)> {
-        let mut tables: Vec<_> = self.folded.iter().map(|(folded, entry)| (&**folded, entry)).collect();
+        let mut tables: Vec<_> = self.folded.iter().map(|(folded, entry)| (&**folded, &**entry)).collect();
         tables.sort_unstable_by_key(|(folded, _)| *folded);
         tables
     }

@@ -17,8 +17,9 @@ pub enum Durability {
     ///
     /// A crash loses nothing acknowledged. After a crash during writing, or within a fifth of a second after it, the
     /// next open walks through the file (about 2 s per GB); otherwise it takes about a millisecond. Such a walk needs the whole file to be
-    /// sound: where the disk has damaged a page before, it is `Corrupt`, though all else could be read until then. So ask
-    /// [`check`](super::EmbeddedStore::check) now and then, and keep backups.
+    /// sound: where the disk has damaged a page before, it is `Corrupt`, though all else could be read until then; and
+    /// damage to what the very last commit wrote is taken for a commit that did not end, and that one undone. (With `QuickReopen` such is told.)
+    /// So ask [`check`](super::EmbeddedStore::check) now and then, and keep backups.
     #[default]
     Durable,
     /// As `Durable`, and every open after a crash takes about a millisecond.

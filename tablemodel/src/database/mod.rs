@@ -73,7 +73,10 @@ use crate::{
     error::{Error, ErrorKind, Result},
     observe::Observed,
     path::plan::owns,
-    plan::{change::is_primary, group::Group},
+    plan::{
+        change::{check_told, is_primary},
+        group::Group,
+    },
     schema::EntitySchema,
     stored::Stored,
 };
@@ -256,11 +259,14 @@ impl Database {
     }
 
     /// The rows of the entity at `key`, unless there is a tombstone or a row of another type. One point read, or one range
-    /// read of an entity that may be several rows.
+    /// read of an entity that may be several rows. Of one whose version is none it cannot be told: `Corrupt`.
     pub(crate) async fn primary_rows(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Option<Group>> {
         let registered = self.registered(schema)?;
         let rows = self.read_entity(schema, &registered.table, key).await;
         let rows = rows.map_err(|error| error.of(schema.entity_type).at_key(key.clone()))?;
+        if let Some(rows) = &rows {
+            check_told(schema, &rows.head)?;
+        }
         match rows.filter(|rows| is_primary(schema, &rows.head)) {
             Some(rows) if schema.had_blobs() => Box::pin(self.completed(schema, rows)).await.map(Some),
             rows => Ok(rows),

@@ -3,7 +3,7 @@
 //! A value is compared as its field reads it: other programs may have stored it as another type. The store knows types alone, so it is
 //! asked for each that the field reads too; where those are too many to say, it is not asked. JSON is compared by its text, decimal numbers as numbers.
 
-use tablemodel_store::{Comparison, EdmType, Filter, Value, ValueRef};
+use tablemodel_store::{Comparison, EdmType, Filter, Value, ValueRef, limits};
 
 use crate::{path::field::Test, plan::absent, property::Property, schema::EntitySchema};
 
@@ -46,7 +46,7 @@ struct Pushed {
 }
 
 /// The test as the store can make it: of all rows of which it holds, and maybe of others. `None` where it needs a value that the keys
-/// hold, asks for absence, or a default meets it, which a row that lacks the property is read as.
+/// hold, asks for absence, or a default meets it, which a row that lacks the property is read as; and where it compares more than a query may.
 pub(super) fn pushed(schema: &'static EntitySchema, test: &Test) -> Option<Filter> {
     told(schema, test).map(|pushed| pushed.filter)
 }
@@ -59,19 +59,24 @@ fn told(schema: &'static EntitySchema, test: &Test) -> Option<Pushed> {
             compared(property, *comparison, value, form)
         }
         Test::Compare { .. } => None,
-        Test::And(a, b) => match (told(schema, a), told(schema, b)) {
-            (Some(a), Some(b)) => Some(Pushed { filter: a.filter.and(b.filter), is_exact: a.is_exact && b.is_exact }),
-            (one, other) => one.or(other).map(|pushed| Pushed { is_exact: false, ..pushed }),
-        },
-        Test::Or(a, b) => {
-            let (a, b) = (told(schema, a)?, told(schema, b)?);
-            Some(Pushed { filter: a.filter.or(b.filter), is_exact: a.is_exact && b.is_exact })
+        Test::All(tests) => {
+            let all: Vec<_> = tests.iter().filter_map(|test| told(schema, test)).collect();
+            let is_whole = all.len() == tests.len();
+            joined(all, Filter::and).map(|all| Pushed { is_exact: all.is_exact && is_whole, ..all })
         }
+        Test::Any(tests) => joined(tests.iter().map(|test| told(schema, test)).collect::<Option<_>>()?, Filter::or),
         // The negation of a test that holds of too many rows would drop some.
         Test::Not(inner) => told(schema, inner)
             .filter(|inner| inner.is_exact)
             .map(|inner| Pushed { filter: inner.filter.negate(), ..inner }),
     }
+}
+
+/// Several, joined.
+fn joined(several: Vec<Pushed>, join: fn(Filter, Filter) -> Filter) -> Option<Pushed> {
+    let comparisons: usize = several.iter().map(|pushed| pushed.filter.comparisons()).sum();
+    let join = |a: Pushed, b: Pushed| Pushed { filter: join(a.filter, b.filter), is_exact: a.is_exact && b.is_exact };
+    several.into_iter().filter(|_| comparisons <= limits::MAX_QUERY_COMPARISONS).reduce(join)
 }
 
 /// A comparison, of all types that the field reads.
@@ -129,8 +134,8 @@ pub(super) fn holds<'a>(value_of: &impl Fn(&'static str) -> Option<ValueRef<'a>>
         Test::Compare { property, comparison, value, form } => {
             compare(value_of(property), *comparison, value.as_ref().ok().map(Option::as_ref), form)
         }
-        Test::And(a, b) => holds(value_of, a) && holds(value_of, b),
-        Test::Or(a, b) => holds(value_of, a) || holds(value_of, b),
+        Test::All(tests) => tests.iter().all(|test| holds(value_of, test)),
+        Test::Any(tests) => tests.iter().any(|test| holds(value_of, test)),
         Test::Not(inner) => !holds(value_of, inner),
     }
 }

@@ -107,6 +107,10 @@ fn cost(class: CostClass, ranges: usize, loads: bool) -> (String, String) {
             (format!("{spread}1 per {page} rows"), "every row".to_owned())
         }
         (_, false) => (format!("{spread}1 per {page} rows"), "1 per result".to_owned()),
+        (CostClass::PartitionScan | CostClass::TableScan, true) => (
+            format!("{spread}1 per {page} index rows, and a point read per result"),
+            "every row, and 1 per result".to_owned(),
+        ),
         (_, true) => {
             (format!("{spread}1 per {page} index rows, and a point read per result"), "2 per result".to_owned())
         }

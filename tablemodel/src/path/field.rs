@@ -312,13 +312,44 @@ pub struct Predicate<E> {
     entity: PhantomData<fn() -> E>,
 }
 
-/// The untyped condition.
+/// The untyped condition. As deep as it is nested in truth: a long row of conditions, made of a list say, is one deep.
 #[derive(Debug, Clone)]
 pub(crate) enum Test {
     Compare { property: &'static str, comparison: Comparison, value: Result<Option<Value>, ValueError>, form: Form },
-    And(Box<Test>, Box<Test>),
-    Or(Box<Test>, Box<Test>),
+    All(Vec<Test>),
+    Any(Vec<Test>),
     Not(Box<Test>),
+}
+
+impl Test {
+    /// Both hold.
+    pub(super) fn and(self, other: Self) -> Self {
+        let list = |test| match test {
+            Self::All(tests) => tests,
+            one => vec![one],
+        };
+        let mut all = list(self);
+        all.extend(list(other));
+        Self::All(all)
+    }
+
+    /// One of them holds.
+    fn or(self, other: Self) -> Self {
+        let list = |test| match test {
+            Self::Any(tests) => tests,
+            one => vec![one],
+        };
+        let mut any = list(self);
+        any.extend(list(other));
+        Self::Any(any)
+    }
+
+    fn negate(self) -> Self {
+        match self {
+            Self::Not(inner) => *inner,
+            test => Self::Not(Box::new(test)),
+        }
+    }
 }
 
 impl<E> Predicate<E> {
@@ -328,12 +359,12 @@ impl<E> Predicate<E> {
 
     /// Both hold.
     pub fn and(self, other: Self) -> Self {
-        Self::new(Test::And(Box::new(self.test), Box::new(other.test)))
+        Self::new(self.test.and(other.test))
     }
 
     /// One of them holds.
     pub fn or(self, other: Self) -> Self {
-        Self::new(Test::Or(Box::new(self.test), Box::new(other.test)))
+        Self::new(self.test.or(other.test))
     }
 }
 
@@ -341,6 +372,6 @@ impl<E> std::ops::Not for Predicate<E> {
     type Output = Self;
 
     fn not(self) -> Self {
-        Self::new(Test::Not(Box::new(self.test)))
+        Self::new(self.test.negate())
     }
 }

@@ -222,7 +222,8 @@ pub trait Path: Sized + Send + 'static {
 
     /// The number of entries in the range. Cost: one request per 1,000 rows, without properties.
     ///
-    /// On an index path these are index rows, without a look at their entities.
+    /// On an index path these are index rows, without a look at their entities; on a [verified](Path::verified) one those that
+    /// their entities still want, at a point read each.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};

@@ -68,7 +68,7 @@ impl<E: TableEntity> Scan<E> {
     /// Only entities that satisfy this (and every earlier one).
     pub fn matching(mut self, predicate: Predicate<E>) -> Self {
         self.test = Some(match self.test.take() {
-            Some(test) => Test::And(Box::new(test), Box::new(predicate.test)),
+            Some(test) => test.and(predicate.test),
             None => predicate.test,
         });
         self
@@ -259,7 +259,7 @@ fn check(schema: &'static EntitySchema, test: &Test) -> Result<()> {
             Err(image::invalid(schema, crate::entity::FieldError { property, error: error.clone() }))
         }
         Test::Compare { .. } => Ok(()),
-        Test::And(a, b) | Test::Or(a, b) => check(schema, a).and_then(|()| check(schema, b)),
+        Test::All(tests) | Test::Any(tests) => tests.iter().try_for_each(|test| check(schema, test)),
         Test::Not(inner) => check(schema, inner),
     }
 }
@@ -276,8 +276,8 @@ fn text(test: &Test) -> String {
             let value = value.as_ref().ok().and_then(Option::as_ref).map_or_else(|| "null".to_owned(), literal);
             format!("{property} {} {value}", comparison.word())
         }
-        Test::And(a, b) => format!("{} and {}", text(a), text(b)),
-        Test::Or(a, b) => format!("({} or {})", text(a), text(b)),
+        Test::All(tests) => tests.iter().map(text).collect::<Vec<_>>().join(" and "),
+        Test::Any(tests) => format!("({})", tests.iter().map(text).collect::<Vec<_>>().join(" or ")),
         Test::Not(inner) => format!("not ({})", text(inner)),
     }
 }

@@ -143,7 +143,7 @@ impl Reader {
         Ok(PathPage { items, cursor })
     }
 
-    /// The number of rows.
+    /// The number of rows; of a verified path over an index, of those that their entities still want.
     pub(crate) async fn count_rows(mut self) -> Result<u64> {
         let mut count = 0;
         loop {
@@ -151,8 +151,19 @@ impl Reader {
             if rows.is_empty() {
                 return Ok(count);
             }
-            count += rows.len() as u64;
+            count += match self.index.filter(|_| self.verified) {
+                Some(index) => self.wanted(index, rows).await?,
+                None => rows.len() as u64,
+            };
         }
+    }
+
+    /// How many of these rows of an index their entities still want.
+    async fn wanted(&self, index: usize, rows: Vec<Group>) -> Result<u64> {
+        let schema = self.rows.plan().schema;
+        let loads = rows.into_iter().map(|row| load(&self.db, schema, index, row.head));
+        let loads = futures_stream::iter(loads).buffered(CONCURRENT_READS);
+        loads.try_fold(0, |count, found| std::future::ready(Ok(count + u64::from(found.is_some())))).await
     }
 
     /// The path's next row, with the parts of its entity.

@@ -156,16 +156,19 @@ impl FieldSchema {
     }
 }
 
-/// A name that two of the properties have. Those of an array ascend, and are looked at once.
+/// A name that two of the properties have. Those of an array ascend, and are looked at once; a run that does is compared with all
+/// before it. (A loop: const evaluation goes some hundred calls deep.)
 pub(super) const fn repeated(properties: &[PropertySchema]) -> Option<&'static str> {
-    let mut i = 1;
-    while i < properties.len() {
-        if !matches!(compare(at(properties, i - 1).property, at(properties, i).property), Ordering::Less) {
-            let (before, rest) = properties.split_at(i);
-            return match (shared(before, rest), repeated(before)) {
-                (None, None) => repeated(rest),
-                (Some(name), _) | (None, Some(name)) => Some(name),
-            };
+    let (mut from, mut i) = (0, 1);
+    while i <= properties.len() {
+        let goes_on = i < properties.len()
+            && matches!(compare(at(properties, i - 1).property, at(properties, i).property), Ordering::Less);
+        if !goes_on {
+            let (before, run) = properties.split_at(i).0.split_at(from);
+            if let Some(name) = shared(before, run) {
+                return Some(name);
+            }
+            from = i;
         }
         i += 1;
     }
@@ -186,4 +189,52 @@ pub(super) const fn shared(a: &[PropertySchema], b: &[PropertySchema]) -> Option
         i += 1;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MANY: usize = 300;
+    const LETTERS: &str = match str::from_utf8(&[b'z'; MANY]) {
+        Ok(letters) => letters,
+        Err(_) => "",
+    };
+
+    /// Names in descending order: each is shorter than the one before.
+    const fn descending() -> [PropertySchema; MANY] {
+        let mut all = [PropertySchema::json("field", ""); MANY];
+        let mut i = 0;
+        while i < MANY {
+            all[i] = PropertySchema::json("field", LETTERS.split_at(MANY - i).0);
+            i += 1;
+        }
+        all
+    }
+
+    #[test]
+    fn names_in_any_order_are_compared_when_they_are_compiled() {
+        const NONE: Option<&str> = repeated(&descending());
+        const ONE: Option<&str> = {
+            let mut all = descending();
+            all[MANY - 1] = all[MANY - 7];
+            repeated(&all)
+        };
+        assert_eq!((NONE, ONE), (None, Some("zzzzzzz")));
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_is_repeated_where_a_set_would_have_it_already(names in prop::collection::vec("[a-d]{1,2}", 0..20)) {
+            let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
+            let all: Vec<_> = names.iter().map(|name| PropertySchema::json("field", name)).collect();
+            let is_repeated = |name: &&str| names.iter().filter(|other| other == &name).count() > 1;
+            match repeated(&all) {
+                Some(name) => prop_assert!(is_repeated(&name), "{name} of {names:?}"),
+                None => prop_assert!(!names.iter().any(is_repeated), "{names:?}"),
+            }
+        }
+    }
 }

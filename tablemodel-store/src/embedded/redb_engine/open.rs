@@ -104,6 +104,9 @@ pub(crate) fn unopened(path: &Path, failure: &std::io::Error) -> StoreError {
     let parent_is_missing = path.parent().is_some_and(|parent| !parent.as_os_str().is_empty() && !parent.exists());
     match failure.kind() {
         ErrorKind::NotFound if parent_is_missing => denied("its directory does not exist; create it first"),
+        ErrorKind::NotFound if path.is_symlink() => {
+            denied("this is a link to a file that is not there; create that first")
+        }
         ErrorKind::NotFound => denied("there is no such file; create the store first"),
         ErrorKind::NotADirectory => denied("its directory is a file; give another path"),
         ErrorKind::InvalidFilename => denied("this is no name of a file, or it is too long; give another"),

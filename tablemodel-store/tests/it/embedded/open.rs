@@ -110,6 +110,12 @@ fn missing_files_and_directories_are_refused() {
         fs::write(&file, "").unwrap();
         refused(&file.join("store"), EmbeddedStore::open(file.join("store")), StoreErrorKind::Denied, "is a file");
         refused(&long, EmbeddedStore::open(&long), StoreErrorKind::Denied, "too long");
+        #[cfg(unix)]
+        {
+            let link = directory.path().join("link");
+            std::os::unix::fs::symlink(directory.path().join("gone"), &link).unwrap();
+            refused(&link, EmbeddedStore::open(&link), StoreErrorKind::Denied, "a link to a file that is not there");
+        }
     }
 }
 

@@ -80,6 +80,8 @@ async fn a_verified_read_leaves_out_what_the_index_has_not_caught_up_with() {
     let at = |city: &str| Worker::by_city().city(city).select::<Card>();
     assert_eq!(at("Rome").all(&db).await.unwrap().len(), 3, "eventual: the row still stands");
     assert_eq!(at("Rome").verified().all(&db).await.unwrap().len(), 2);
+    let rome = || Worker::by_city().city("Rome");
+    assert_eq!((rome().count(&db).await.unwrap(), rome().verified().count(&db).await.unwrap()), (3, 2));
     assert_eq!(Worker::by_city().city("Rome").all(&db).await.unwrap().len(), 2, "entities are always checked");
     super::settle(&db).await;
     assert_eq!(at("Rome").all(&db).await.unwrap().len(), 2);

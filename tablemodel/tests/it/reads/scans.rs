@@ -304,3 +304,27 @@ async fn numbers_that_another_program_stored_otherwise_are_compared_as_they_are_
     assert_eq!(found(Good::WEIGHT.ge(6.5)).await, 1);
     assert_eq!(found(Good::WEIGHT.lt(6.5)).await, 0);
 }
+
+#[tokio::test]
+async fn a_condition_may_be_made_of_a_long_list() {
+    const MANY: u32 = 20_000;
+    let db = TestDatabase::new::<Goods>().await.unwrap();
+    for id in [1, 2, MANY + 1] {
+        let good = Good { shop: "a".into(), id, price: None, size: None, count: id, weight: 0.0 };
+        db.insert(&good).await.unwrap();
+    }
+    let found = async |predicate: Predicate<Good>| {
+        let scan = || Good::scan_partition("a").matching(predicate.clone());
+        let first = scan().page(1, None, &db).await.unwrap();
+        let rest = scan().page(9, first.cursor.as_ref(), &db).await.unwrap();
+        let mut all = first.items;
+        all.extend(rest.items.into_iter().take(if first.cursor.is_some() { 9 } else { 0 }));
+        all.iter().map(|good| good.id).collect::<Vec<_>>()
+    };
+    let any = (1..MANY).fold(Good::COUNT.eq(0), |any, count| any.or(Good::COUNT.eq(count)));
+    assert_eq!(found(any.clone()).await, [1, 2]);
+    let none = (1..MANY).fold(Good::COUNT.ne(0), |all, count| Good::COUNT.ne(count).and(all));
+    assert_eq!(found(none).await, [MANY + 1]);
+    let often = (0..2 * MANY + 1).fold(any, |predicate, _| !predicate);
+    assert_eq!(found(often).await, [MANY + 1]);
+}
