@@ -2,7 +2,7 @@
 //!
 //! The order of the bytes is the order of keys: the one rule about that is `key::order_bytes`.
 
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 
 use super::{engine::Range, seal::damaged};
 use crate::{
@@ -82,6 +82,25 @@ pub(super) fn row_key(bytes: &[u8]) -> Result<RowKey, StoreError> {
     parts().ok_or_else(|| damaged("a key is not one that can be written"))
 }
 
+/// That keys come in their order, each once: a damaged inner page may lead to another of the same table, whose rows are all whole.
+#[derive(Default)]
+pub(super) struct Ascending(Option<Vec<u8>>);
+
+impl Ascending {
+    /// Errors: `Corrupt`, unless this one is behind the last one.
+    #[inline]
+    pub(super) fn next(&mut self, key: &[u8]) -> Result<(), StoreError> {
+        let last = match &mut self.0 {
+            Some(last) if *key <= **last => return Err(damaged("rows are not in the order of their keys")),
+            Some(last) => last,
+            none => none.insert(Vec::with_capacity(2 * key.len())),
+        };
+        last.clear();
+        last.extend_from_slice(key);
+        Ok(())
+    }
+}
+
 /// The error, met at the row with this key, with the row named: where there is one bad row it must be known which.
 #[cold]
 pub(super) fn at_row(error: StoreError, table: &str, key: &[u8]) -> StoreError {
@@ -114,6 +133,12 @@ impl KeyBounds {
         };
         let lower = resume.map_or(lower, after_key);
         is_ascending(&lower, &upper).then_some(Self { lower, upper })
+    }
+
+    /// Whether the key is in it.
+    #[inline]
+    pub(super) fn contains(&self, key: &[u8]) -> bool {
+        RangeBounds::<[u8]>::contains::<[u8]>(&self.range(), key)
     }
 
     /// The range of a scan.

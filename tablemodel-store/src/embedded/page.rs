@@ -10,7 +10,8 @@ use super::{
     engine::{Snapshot, Space, Visit},
     guest::Guest,
     kept::Shelf,
-    keys::{KeyBounds, at_row, row_key},
+    keys::{Ascending, KeyBounds, at_row, row_key},
+    seal::damaged,
     sight::Sight,
     view::View,
 };
@@ -134,9 +135,18 @@ fn scan<S: Snapshot>(
     let filter = query.filter.as_ref().map(|filter| Condition::new(filter, &view.names));
     let mut scan =
         Scan { limit: query.limit, space, names: &view.names, filter, pause, seen, due: None, end: End::OfRange };
-    view.snapshot.scan(space, bounds.range(), |key, value| {
-        scan.visit(key, value, &mut take).map_err(|error| at_row(error, &query.table, key))
-    })?;
+    let mut ascending = Ascending::default();
+    let mut visit = |key: &[u8], value: &[u8]| {
+        ascending.next(key)?;
+        if !bounds.contains(key) {
+            return Err(damaged("a row is not where its key belongs"));
+        }
+        scan.visit(key, value, &mut take)
+    };
+    let found = view
+        .snapshot
+        .scan(space, bounds.range(), |key, value| visit(key, value).map_err(|error| at_row(error, &query.table, key)));
+    found?;
     Ok(scan.end)
 }
 

@@ -13,7 +13,7 @@ use super::{
     blocking,
     codec::{OpenRow, StoredRow},
     engine::{Engine, Group, Snapshot, Space, Sync},
-    keys::{at_row, row_key},
+    keys::{Ascending, at_row, row_key},
     records,
     redb_engine::{self, Access, RedbEngine},
     seal::{damaged, unsealed},
@@ -81,8 +81,11 @@ pub(super) fn check<S: Snapshot>(view: &View<S>) -> Result<u64, StoreError> {
     let mut total = 0;
     for (_, table) in view.catalogue.sorted() {
         let space = Space::Rows(table.id);
-        let mut rows = 0;
-        let read = |key: &[u8], value: &[u8]| OpenRow::checked(space, key, value, &names)?.properties(&names, None);
+        let (mut rows, mut ascending) = (0, Ascending::default());
+        let mut read = |key: &[u8], value: &[u8]| {
+            ascending.next(key)?;
+            OpenRow::checked(space, key, value, &names)?.properties(&names, None)
+        };
         view.snapshot.scan(space, ALL, |key, value| {
             row_key(key)?;
             read(key, value).map_err(|error| at_row(error, &table.name, key))?;
@@ -191,8 +194,9 @@ fn copy_space<S: Snapshot>(view: &View<S>, group: &mut impl Group, space: Space)
         // Their rows are not copied either.
         return Ok(());
     }
-    let mut entries = 0;
+    let (mut entries, mut ascending) = (0, Ascending::default());
     view.snapshot.scan(space, ALL, |key, value| {
+        ascending.next(key)?;
         match space {
             Space::Rows(_) => {
                 let checked = StoredRow::checked(space, key, value).map(drop);

@@ -128,7 +128,14 @@ impl StorageBackend for KeptBack {
         let kept = self.kept();
         if kept.within(offset, out.len()).next().is_none() {
             drop(kept);
-            return self.inner.read(offset, out);
+            return match self.inner.read(offset, out) {
+                // Whoever is led there by a damaged page is told that it is damaged; a failure of the disk would end the store.
+                Err(failure) if failure.kind() == io::ErrorKind::UnexpectedEof && offset > 0 => {
+                    out.fill(0);
+                    Ok(())
+                }
+                read => read,
+            };
         }
         // Under the lock: a page that is let go meanwhile would be found in neither place.
         self.inner.read(offset, out)?;

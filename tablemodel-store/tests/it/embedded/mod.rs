@@ -7,6 +7,7 @@ mod conformance;
 mod damage;
 mod full;
 mod golden;
+mod misled;
 mod model;
 mod open;
 mod overlap;
