@@ -61,7 +61,7 @@ use proc_macro::TokenStream;
 /// each index (`Employee::by_email()`), which begin a path; `Employee::in_partition(..)` and
 /// `Employee::scan_partition(..)` (neither where the partition key has a `shard`). Handles have the field's visibility, all else the struct's.
 /// A module with `#[no_implicit_prelude]` takes no entity, and no projection: it hides the attribute by which a wrong path has words of its
-/// own.
+/// own. What is generated allows some lints (`missing_docs`, `deprecated`, `private_bounds` and others): a crate may `deny` them, not `forbid`.
 ///
 /// # On the struct
 ///

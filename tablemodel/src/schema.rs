@@ -22,7 +22,7 @@ pub(crate) use self::derived::Derived;
 pub(crate) use self::lineage::Convert;
 pub(crate) use self::moved::{is_move, move_to, moved_to, taken, taker};
 pub(crate) use self::place::{colliding, rows_may_collide};
-use self::property::{repeated, shared};
+use self::property::clash;
 pub use self::{
     derived::{
         AggregateSchema, CopyKey, CopySchema, Cover, Each, Elsewhere, Function, IndexSchema, OnDelete, Store, When,
@@ -168,23 +168,10 @@ impl EntitySchema {
 
     /// A name that two properties have, and the Rust fields that those are of. Looks through `flatten`, which the derive cannot.
     pub(crate) const fn duplicate_property(&self) -> Option<(&'static str, &'static str, &'static str)> {
-        let mut i = 0;
-        while i < self.fields.len() {
-            let own = at(self.fields, i);
-            if let Some(name) = repeated(own.properties()) {
-                return Some((name, own.name(), own.name()));
-            }
-            let mut j = i + 1;
-            while j < self.fields.len() {
-                let other = at(self.fields, j);
-                if let Some(name) = shared(own.properties(), other.properties()) {
-                    return Some((name, own.name(), other.name()));
-                }
-                j += 1;
-            }
-            i += 1;
+        match clash(self.fields) {
+            Some((name, i, j)) => Some((name, at(self.fields, i).name(), at(self.fields, j).name())),
+            None => None,
         }
-        None
     }
 
     /// Whether a property, of a group too, has the name of a chunk of another.

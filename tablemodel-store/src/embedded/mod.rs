@@ -84,7 +84,9 @@ use crate::{
 /// - Several batches may be committed together, over tables and partitions.
 /// - ETags never repeat, whatever the clock does and however often the store is opened.
 /// - Rows carry checksums: damage is told (`Corrupt`), not served. Damage to the inner structure of the file is met by
-///   catching the engine's panics, so a program built with `panic = "abort"` ends there.
+///   catching the engine's panics, so a program built with `panic = "abort"` ends there; it may hide rows, which
+///   [`check`](Self::check) and every copy find, and a walk over them mostly. A write through an inner page that leads to itself is one
+///   that the engine does not notice: it overflows the stack, and the program ends.
 /// - Limits are Azure's, so that what runs here runs there.
 ///
 /// If the disk fails while it commits, all waiting callers get the error (`OutcomeUnknown` only where the commit may
