@@ -102,11 +102,16 @@ pub(super) async fn a_merge_keeps_what_it_does_not_name(bench: &Bench) -> Checke
 
 pub(super) async fn a_merge_of_nothing_is_a_write(bench: &Bench) -> Checked {
     let table = bench.table().await?;
-    let inserted = table.insert("p", "r", n(1)).await?;
-    let merged = table.act("p", "r", Action::Merge(Properties::new(), Condition::Exists)).await?;
-    ensure!(merged.etag != inserted.etag, "a merge of nothing must give the row a new ETag");
-    let row = table.row("p", "r").await?;
-    ensure_eq!((row.properties, Some(row.etag)), (n(1), merged.etag), "the row");
+    for (row, own) in [("r", n(1)), ("empty", Properties::new())] {
+        let inserted = table.insert("p", row, own.clone()).await?;
+        for nothing in [Action::Merge(Properties::new(), Condition::Exists), Action::InsertOrMerge(Properties::new())] {
+            let verb = nothing.verb();
+            let merged = table.act("p", row, nothing).await?;
+            ensure!(merged.etag != inserted.etag, "a {verb} of nothing must give the row a new ETag");
+            let read = table.row("p", row).await?;
+            ensure_eq!((read.properties, Some(read.etag)), (own.clone(), merged.etag), "row `{row}` after a {verb}");
+        }
+    }
     Ok(())
 }
 

@@ -350,21 +350,24 @@ __conformance_clauses!(__conformance_table());
 #[macro_export]
 macro_rules! conformance_tests {
     ($make:path) => {
-        $crate::__conformance_clauses!(__conformance_test_modules($make));
+        async fn __conformance_store() -> ::std::sync::Arc<dyn $crate::TableStore> {
+            $make().await
+        }
+
+        $crate::__conformance_clauses!(__conformance_test_modules());
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __conformance_test_modules {
-    (($make:path) $($group:ident $need:ident { $($clause:ident,)* })*) => {$(
+    (() $($group:ident $need:ident { $($clause:ident,)* })*) => {$(
         mod $group {
-            use super::*;
             $(
                 #[tokio::test]
                 async fn $clause() -> Result<(), $crate::conformance::Broken> {
                     let path = concat!(stringify!($group), "::", stringify!($clause));
-                    $crate::conformance::run_one(path, $make().await).await
+                    $crate::conformance::run_one(path, super::__conformance_store().await).await
                 }
             )*
         }

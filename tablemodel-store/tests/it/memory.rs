@@ -16,14 +16,12 @@ mod atomic_across {
     tablemodel_store::conformance_tests!(make);
 }
 
+async fn make_one_batch_at_a_time() -> Arc<dyn TableStore> {
+    Arc::new(MemoryStore::builder().atomic_across(false).build())
+}
+
 mod one_batch_at_a_time {
-    use super::*;
-
-    async fn make() -> Arc<dyn TableStore> {
-        Arc::new(MemoryStore::builder().atomic_across(false).build())
-    }
-
-    tablemodel_store::conformance_tests!(make);
+    tablemodel_store::conformance_tests!(super::make_one_batch_at_a_time); // a path, from where this stands
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use std::{
 };
 
 use tablemodel_store::{
-    Action, Batch, Condition, DateTime, ETag, MemoryStore, Operation, Properties, Receipts, RowKey, StoreError,
+    Action, Batch, Condition, DateTime, ETag, MemoryStore, Operation, Properties, Receipts, Row, RowKey, StoreError,
     StoreErrorKind, TableStore, Value, Written, clock::SystemClock, validate,
 };
 
@@ -129,12 +129,29 @@ fn receipt() -> Written {
 }
 
 pub(super) fn skip_empty_merges<'a>(store: &'a MemoryStore, batches: &'a [Batch]) -> Answer<'a, Vec<Receipts>> {
+    skip_merges_of_nothing(store, batches, |_| true)
+}
+
+/// Where nothing is merged into nothing, too: there is no property that could tell.
+pub(super) fn skip_merges_into_empty_rows<'a>(
+    store: &'a MemoryStore,
+    batches: &'a [Batch],
+) -> Answer<'a, Vec<Receipts>> {
+    skip_merges_of_nothing(store, batches, |row| row.properties.is_empty())
+}
+
+fn skip_merges_of_nothing<'a>(
+    store: &'a MemoryStore,
+    batches: &'a [Batch],
+    skips: fn(&Row) -> bool,
+) -> Answer<'a, Vec<Receipts>> {
     Box::pin(async move {
         for batch in batches {
             for Operation { row, action } in &batch.operations {
                 if let Action::Merge(own, _) = action
                     && own.is_empty()
                     && let Some(row) = store.get(&batch.table, &RowKey::new(&batch.partition, row)).await?
+                    && skips(&row)
                 {
                     return Ok(vec![vec![Written { etag: Some(row.etag), timestamp: row.timestamp }]]);
                 }

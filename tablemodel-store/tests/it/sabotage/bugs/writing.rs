@@ -72,6 +72,11 @@ pub(super) const BUGS: &[Bug] = &[
         &["actions::a_merge_of_nothing_is_a_write"],
         Twist::Commit(skip_empty_merges),
     ),
+    bug(
+        "a merge of nothing into nothing does nothing",
+        &["actions::a_merge_of_nothing_is_a_write"],
+        Twist::Commit(skip_merges_into_empty_rows),
+    ),
     bug("a merge keeps the old type", &["actions::a_merge_may_change_a_propertys_type"], Twist::Commit(keep_types)),
     bug(
         "a merge keeps a text where an empty one is set",
