@@ -136,17 +136,15 @@ fn scan<S: Snapshot>(
     let mut scan =
         Scan { limit: query.limit, space, names: &view.names, filter, pause, seen, due: None, end: End::OfRange };
     let mut ascending = Ascending::default();
-    let mut visit = |key: &[u8], value: &[u8]| {
+    let mut checked = |key: &[u8], value: &[u8]| {
         ascending.next(key)?;
         if !bounds.contains(key) {
             return Err(damaged("a row is not where its key belongs"));
         }
         scan.visit(key, value, &mut take)
     };
-    let found = view
-        .snapshot
-        .scan(space, bounds.range(), |key, value| visit(key, value).map_err(|error| at_row(error, &query.table, key)));
-    found?;
+    let visit = |key: &[u8], value: &[u8]| checked(key, value).map_err(|error| at_row(error, &query.table, key));
+    view.snapshot.scan(space, bounds.range(), visit)?;
     Ok(scan.end)
 }
 
