@@ -20,6 +20,7 @@ mod members;
 mod moved;
 mod places;
 mod plans;
+mod poisoned;
 mod programs;
 mod releases;
 mod renames;

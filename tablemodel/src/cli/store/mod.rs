@@ -8,6 +8,7 @@ mod backup;
 mod control;
 mod interrupt;
 mod lines;
+mod outbox;
 mod programs;
 mod progress;
 mod report;
@@ -117,6 +118,9 @@ async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
         StoreCommand::Set(set) => control::set(tool, set).await,
         StoreCommand::Failures(_) => control::failures(tool).await,
         StoreCommand::RetryFailures(_) => control::retry(tool).await,
+        StoreCommand::Poisoned(_) => outbox::list(tool).await,
+        StoreCommand::RetryPoisoned(_) => outbox::retry(tool).await,
+        StoreCommand::DiscardPoisoned(words) => outbox::discard(tool, &words.row).await,
         StoreCommand::Verify(verify) if verify.repair => verify::repair(tool).await,
         StoreCommand::Verify(_) => verify::run(tool).await,
         StoreCommand::Rollback(_) => undo::rollback(tool).await,

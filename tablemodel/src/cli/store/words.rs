@@ -26,6 +26,12 @@ pub(in crate::cli) enum StoreCommand {
     Failures(Place),
     /// Write the entities that were set aside once more
     RetryFailures(Place),
+    /// Print what could not be delivered to other partitions, and was set aside (3 if there is any)
+    Poisoned(Place),
+    /// Have all of it tried again, now
+    RetryPoisoned(Place),
+    /// Take one of it out of the outbox, its work undone: `verify --repair` afterwards
+    DiscardPoisoned(Discarded),
     /// Walk the tables and report each row that is not as the program says (2 if there are any)
     Verify(Verify),
     /// Take the last migration back, with the rows that it made
@@ -54,6 +60,8 @@ impl StoreCommand {
             Self::Golden(golden) => &golden.place,
             Self::Backup(copied) | Self::Restore(copied) => &copied.place,
             Self::Export(exported) | Self::Import(exported) => &exported.place,
+            Self::DiscardPoisoned(discarded) => &discarded.place,
+            Self::Poisoned(place) | Self::RetryPoisoned(place) => place,
             Self::Status(place) | Self::Pause(place) | Self::Resume(place) => place,
             Self::Failures(place) | Self::RetryFailures(place) | Self::Rollback(place) | Self::Contract(place) => place,
         }
@@ -65,7 +73,7 @@ impl StoreCommand {
             Self::Apply(apply) => apply.dry_run,
             Self::Verify(verify) => !verify.repair,
             Self::Plan(_) | Self::Status(_) | Self::Failures(_) | Self::Golden(_) => true,
-            Self::Backup(_) | Self::Export(_) => true,
+            Self::Backup(_) | Self::Export(_) | Self::Poisoned(_) => true,
             _ => false,
         }
     }
@@ -184,6 +192,15 @@ pub(in crate::cli) struct Verify {
     /// Put right what can be
     #[arg(long)]
     pub(super) repair: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Discarded {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// The outbox row, as `poisoned` names it
+    #[arg(value_name = "ROW")]
+    pub(super) row: String,
 }
 
 #[derive(Debug, Args)]

@@ -1,0 +1,58 @@
+//! `poisoned`, `retry-poisoned` and `discard-poisoned`: what could not be delivered to other partitions, and was set aside.
+
+use serde_json::{Value as Json, json};
+
+use super::Tool;
+use crate::{
+    Error, ErrorKind, Poisoned, Result,
+    cli::outcome::{DONE, Outcome, SET_ASIDE},
+};
+
+pub(super) async fn list(tool: &Tool) -> Result<Outcome> {
+    let poisoned = tool.db.relay().poisoned().await?;
+    let (code, lines) = match poisoned.is_empty() {
+        true => (DONE, vec!["no outbox row is set aside".to_owned()]),
+        false => (SET_ASIDE, poisoned.iter().map(line).collect()),
+    };
+    Ok(Outcome { code, lines, data: json!({ "poisoned": poisoned.iter().map(json).collect::<Vec<_>>() }) })
+}
+
+pub(super) async fn retry(tool: &Tool) -> Result<Outcome> {
+    let relay = tool.db.relay();
+    let poisoned = relay.poisoned().await?;
+    for row in &poisoned {
+        relay.retry(row).await?;
+    }
+    let report = relay.run_once().await?;
+    let (retried, failed) = (poisoned.len(), report.failed + report.poisoned);
+    let (code, line) = match failed {
+        0 => (DONE, format!("{retried} outbox rows tried again, and delivered")),
+        failed => {
+            (SET_ASIDE, format!("{retried} outbox rows tried again; {failed} failed, and are tried again by the relay"))
+        }
+    };
+    Ok(Outcome { code, lines: vec![line], data: json!({ "retried": retried, "failed": failed }) })
+}
+
+pub(super) async fn discard(tool: &Tool, row: &str) -> Result<Outcome> {
+    let relay = tool.db.relay();
+    let poisoned = relay.poisoned().await?.into_iter().find(|poisoned| poisoned.row.row == row);
+    let unknown = || Error::new(ErrorKind::NotFound, format!("no outbox row `{row}` is set aside: see `poisoned`"));
+    let poisoned = poisoned.ok_or_else(unknown)?;
+    relay.discard(&poisoned).await?;
+    let line = "discarded: what it names may be wrong until `verify --repair`, once the fence has passed";
+    Ok(Outcome { code: DONE, lines: vec![line.to_owned()], data: json!({ "discarded": json(&poisoned) }) })
+}
+
+fn line(poisoned: &Poisoned) -> String {
+    let Poisoned { table, row, entity, attempts, error } = poisoned;
+    format!("{} in {table}, of the entity at {entity}: tried {attempts} times: {error}", row.row)
+}
+
+fn json(poisoned: &Poisoned) -> Json {
+    let Poisoned { table, row, entity, attempts, error } = poisoned;
+    let entity = json!({ "partition": entity.partition, "row": entity.row });
+    json!({
+        "table": table, "partition": row.partition, "row": row.row, "entity": entity, "attempts": attempts, "error": error,
+    })
+}
