@@ -200,21 +200,18 @@ proptest! {
 
     #[test]
     fn a_row_of_a_later_version_is_known_as_one_and_a_flipped_bit_of_it_is_noticed(
-        properties in any_properties(),
-        later in 1..=u8::MAX - ROW_VERSION,
+        (properties, later) in (any_properties(), 1..=u8::MAX - ROW_VERSION),
         at in any::<prop::sample::Index>(),
         bit in 0..8u32,
     ) {
-        let names = Arc::new(Dictionary::new([]));
-        let mut value = stamped_after(0, &properties, &names, 9);
-        let body = value[HEAD_BYTES..].to_vec();
-        value[0] += later;
-        value[1..=SEAL_BYTES].copy_from_slice(&Digest::of(b"key", &body).seal(SPACE, 9 ^ u64::from(later) << 56));
-        let error = StoredRow::checked(SPACE, b"key", &value).unwrap_err();
-        prop_assert_eq!(error.kind(), StoreErrorKind::Unsupported);
-        let at = at.index(value.len());
+        let mut value = stamped_after(0, &properties, &Arc::new(Dictionary::new([])), 9);
+        let (at, stamp) = (at.index(value.len()), 9 ^ u64::from(later) << 56);
+        let seal = Digest::of(b"key", &value[HEAD_BYTES..]).seal(SPACE, stamp);
+        value[..=SEAL_BYTES].copy_from_slice(&[&[ROW_VERSION + later], &seal[..]].concat());
+        let kind = |value: &[u8]| StoredRow::checked(SPACE, b"key", value).unwrap_err().kind();
+        prop_assert_eq!(kind(&value), StoreErrorKind::Unsupported);
         value[at] ^= 1 << bit;
-        prop_assert_eq!(StoredRow::checked(SPACE, b"key", &value).unwrap_err().kind(), StoreErrorKind::Corrupt);
+        prop_assert_eq!(kind(&value), StoreErrorKind::Corrupt);
     }
 
     #[test]
