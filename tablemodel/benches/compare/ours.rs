@@ -81,6 +81,10 @@ impl Side for Ours {
         Ok(())
     }
 
+    async fn close(self) -> Result<()> {
+        Ok(self.0.close().await?)
+    }
+
     fn employee(kept: &Self::Kept) -> &Employee {
         kept
     }

@@ -123,6 +123,7 @@ fn add(report: &mut Report, workload: Workload, pairs: &[Pair], rounds: &[Vec<Ro
         workload: workload.name(),
         ours: median(ends().map(|(smallest, largest)| smallest.ours / largest.ours)),
         by_hand: median(ends().map(|(smallest, largest)| smallest.by_hand / largest.by_hand)),
+        goal: workload.growth_goal(),
     });
 }
 
@@ -137,11 +138,11 @@ pub(crate) fn median(figures: impl Iterator<Item = f64>) -> f64 {
 
 impl Pair {
     async fn load(directory: &Path, count: u32, quick: bool) -> Result<Self> {
-        Ok(Self {
-            count,
-            ours: arena(directory, &format!("{count}.tablemodel"), count, quick).await?,
-            by_hand: arena(directory, &format!("{count}.redb"), count, quick).await?,
-        })
+        let ours: Arena<Ours> = arena(directory, &format!("{count}.tablemodel"), count, quick).await?;
+        let by_hand: Arena<ByHand> = arena(directory, &format!("{count}.redb"), count, quick).await?;
+        ours.meet().await?;
+        by_hand.meet().await?;
+        Ok(Self { count, ours, by_hand })
     }
 
     fn files(&self) -> (u32, PathBuf, PathBuf) {
@@ -173,8 +174,10 @@ impl Pair {
     }
 }
 
-/// A loaded database of one side, in a file of this name.
+/// A loaded database of one side, in a file of this name, and another that is not read.
 pub(crate) async fn arena<S: Side>(directory: &Path, name: &str, count: u32, quick: bool) -> Result<Arena<S>> {
+    let unread = directory.join(format!("unread.{name}"));
+    loaded::<S>(&unread, count).await?.0.close().await?;
     let (side, _) = loaded::<S>(&directory.join(name), count).await?;
-    Ok(Arena { side, count, directory: directory.to_owned(), quick })
+    Ok(Arena { side, count, unread, directory: directory.to_owned(), quick })
 }

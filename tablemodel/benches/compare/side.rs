@@ -45,6 +45,9 @@ pub(crate) trait Side: Clone + Send + Sync + 'static {
     /// Shows every employee, in order of number, without holding all of them.
     fn each(&self, see: impl FnMut(&Employee) + Send) -> impl Future<Output = Result<()>> + Send;
 
+    /// Closes the file, which this has open alone.
+    fn close(self) -> impl Future<Output = Result<()>> + Send;
+
     /// The employee alone.
     fn employee(kept: &Self::Kept) -> &Employee;
 }

@@ -14,6 +14,8 @@ use crate::{
 const TASKS: u32 = 64;
 /// Rows of one range.
 const RANGE_ROWS: u32 = 100;
+/// From one employee to the next of those that are looked up once each: a prime, so that it comes to all of them.
+const STRIDE: u32 = 7_919;
 
 /// One kind of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,18 +26,20 @@ pub(crate) enum Workload {
     UpdateTogether,
     PointGet,
     UniqueLookup,
+    FirstLookup,
     Range,
 }
 
 impl Workload {
     /// All, in the order in which they run.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::BulkLoad,
         Self::InsertAlone,
         Self::InsertTogether,
         Self::UpdateTogether,
         Self::PointGet,
         Self::UniqueLookup,
+        Self::FirstLookup,
         Self::Range,
     ];
 
@@ -48,6 +52,7 @@ impl Workload {
             Self::UpdateTogether => "update that moves an index row, 64 tasks",
             Self::PointGet => "point get",
             Self::UniqueLookup => "unique lookup",
+            Self::FirstLookup => "unique lookup, each for the first time",
             Self::Range => "range of 100",
         }
     }
@@ -58,8 +63,14 @@ impl Workload {
             Self::BulkLoad | Self::Range => Some(0.7),
             Self::InsertTogether | Self::UpdateTogether => Some(0.8),
             Self::PointGet => Some(0.6),
-            Self::InsertAlone | Self::UniqueLookup => None,
+            Self::InsertAlone | Self::UniqueLookup | Self::FirstLookup => None,
         }
+    }
+
+    /// How much longer one operation may take in the largest database than in the smallest. A first reading has no such
+    /// goal: of a larger file it reads more pages.
+    pub(crate) const fn growth_goal(self) -> Option<f64> {
+        if matches!(self, Self::FirstLookup) { None } else { Some(1.5) }
     }
 
     /// Rounds that are run.
@@ -80,6 +91,7 @@ impl Workload {
             Self::InsertTogether | Self::UpdateTogether => 64 * TASKS,
             Self::PointGet => 40_000,
             Self::UniqueLookup => 20_000,
+            Self::FirstLookup => 5_000,
             Self::Range => 1_000 * RANGE_ROWS,
         };
         if quick { operations / 16 } else { operations }
@@ -90,11 +102,23 @@ impl Workload {
 pub(crate) struct Arena<S> {
     pub(crate) side: S,
     pub(crate) count: u32,
+    /// A file of as many employees which nobody has open.
+    pub(crate) unread: std::path::PathBuf,
     pub(crate) directory: std::path::PathBuf,
     pub(crate) quick: bool,
 }
 
 impl<S: Side> Arena<S> {
+    /// Reads each employee once, by number and by email: else the rounds would meet the few of a small database again and
+    /// again, and those of a large one mostly for the first time.
+    pub(crate) async fn meet(&self) -> Result<()> {
+        for id in 0..self.count {
+            self.side.get(id).await?.ok_or(WRONG)?;
+            self.side.by_email(&Employee::number(id).email).await?.ok_or(WRONG)?;
+        }
+        Ok(())
+    }
+
     /// Employees a second, in one round of the workload.
     pub(crate) async fn round(&self, workload: Workload, round: u32) -> Result<f64> {
         let operations = workload.operations(self.quick);
@@ -105,6 +129,7 @@ impl<S: Side> Arena<S> {
             Workload::UpdateTogether => self.rename(operations, round).await,
             Workload::PointGet => self.get(operations, round).await,
             Workload::UniqueLookup => self.look_up(operations, round).await,
+            Workload::FirstLookup => self.look_up_first(operations, round).await,
             Workload::Range => self.range(operations, round).await,
         }
     }
@@ -193,13 +218,18 @@ impl<S: Side> Arena<S> {
 
     async fn look_up(&self, operations: u32, round: u32) -> Result<f64> {
         let ids = (0..operations).map(|at| (seed(round, at) % u64::from(self.count)) as u32);
+        timed_look_ups(&self.side, ids.map(|id| (id, Employee::number(id).email)).collect()).await
+    }
+
+    /// Each of other employees, in a file that was just opened.
+    async fn look_up_first(&self, operations: u32, round: u32) -> Result<f64> {
+        let first = (seed(round, 0) % u64::from(self.count)) as u32;
+        let ids = (0..operations).map(|at| (first + at * STRIDE) % self.count);
         let wanted: Vec<_> = ids.map(|id| (id, Employee::number(id).email)).collect();
-        let begun = Instant::now();
-        for (id, email) in wanted {
-            let found = self.side.by_email(&email).await?.ok_or(WRONG)?;
-            expect(S::employee(&found).id == id)?;
-        }
-        Ok(rate(operations, begun))
+        let side = S::open(&self.unread, CACHE_BYTES).await?;
+        let rate = timed_look_ups(&side, wanted).await?;
+        side.close().await?;
+        Ok(rate)
     }
 
     async fn range(&self, operations: u32, round: u32) -> Result<f64> {
@@ -220,6 +250,17 @@ pub(crate) async fn loaded<S: Side>(path: &Path, count: u32) -> Result<(S, f64)>
     let begun = Instant::now();
     side.bulk(employees).await?;
     Ok((side, rate(count, begun)))
+}
+
+/// Looks each of these employees up by its email.
+async fn timed_look_ups<S: Side>(side: &S, wanted: Vec<(u32, String)>) -> Result<f64> {
+    let count = u32::try_from(wanted.len())?;
+    let begun = Instant::now();
+    for (id, email) in wanted {
+        let found = side.by_email(&email).await?.ok_or(WRONG)?;
+        expect(S::employee(&found).id == id)?;
+    }
+    Ok(rate(count, begun))
 }
 
 const WRONG: &str = "a side gave a wrong answer";

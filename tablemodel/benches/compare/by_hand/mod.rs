@@ -162,6 +162,11 @@ impl Side for ByHand {
         self.0.snapshots.current()?.each(|employee| see(&employee))
     }
 
+    async fn close(self) -> Result<()> {
+        drop(self);
+        Ok(())
+    }
+
     fn employee(kept: &Self::Kept) -> &Employee {
         &kept.0
     }
