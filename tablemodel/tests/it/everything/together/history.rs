@@ -97,7 +97,11 @@ struct Event {
 
 /// All that was done. Clones are one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct History(Arc<Mutex<Told>>);
+pub(super) struct History {
+    told: Arc<Mutex<Told>>,
+    /// Whether what was sent may arrive after what was sent after it was answered.
+    late: bool,
+}
 
 #[derive(Debug, Default)]
 struct Told {
@@ -107,21 +111,26 @@ struct Told {
 }
 
 impl History {
+    /// One of requests that arrive, or not, when their connections broke.
+    pub(super) fn of_late_requests() -> Self {
+        Self { late: true, ..Self::default() }
+    }
+
     /// What puts an entity where none is may do so again, should the reply be lost and others take it away before it is asked
-    /// for once more: that is not told from a request that never arrived.
+    /// for once more: that is not told from a request that never arrived. Nor is one that arrives late.
     pub(super) fn add(&self, who: u64, key: Key, (begun, ended): (u64, Option<u64>), effect: Effect) {
         let event = Event { who, begun, ended, may_fail: ended.is_none(), effect };
-        let mut told = self.0.lock().unwrap();
+        let mut told = self.told.lock().unwrap();
         let events = told.events.entry(key).or_default();
         if event.effect.puts_anew() {
-            events.push(Event { may_fail: true, ..event.clone() });
+            events.push(Event { may_fail: true, ended: ended.filter(|_| !self.late), ..event.clone() });
         }
         events.push(event);
     }
 
     /// The entities of which there is anything.
     pub(super) fn keys(&self) -> Vec<Key> {
-        self.0.lock().unwrap().events.keys().cloned().collect()
+        self.told.lock().unwrap().events.keys().cloned().collect()
     }
 
     /// Counts an answer; none where who asked died before.
@@ -135,16 +144,16 @@ impl History {
     }
 
     pub(super) fn count_as(&self, answer: &str, times: usize) {
-        *self.0.lock().unwrap().answers.entry(answer.to_owned()).or_default() += times;
+        *self.told.lock().unwrap().answers.entry(answer.to_owned()).or_default() += times;
     }
 
     pub(super) fn answers(&self) -> Vec<(String, usize)> {
-        self.0.lock().unwrap().answers.clone().into_iter().collect()
+        self.told.lock().unwrap().answers.clone().into_iter().collect()
     }
 
     /// The keys of which not all can have happened, each with what is told of it.
     pub(super) fn impossible(&self) -> Vec<String> {
-        let mut histories = self.0.lock().unwrap().events.clone();
+        let mut histories = self.told.lock().unwrap().events.clone();
         let mut told = Vec::new();
         for (key, events) in &mut histories {
             events.sort_by_key(|event| event.begun);
@@ -205,7 +214,10 @@ mod tests {
 
     /// Whether this can have happened: who, when, and what.
     fn can_be(events: impl IntoIterator<Item = (u64, (u64, Option<u64>), Effect)>) -> bool {
-        let history = History::default();
+        is_possible_in(History::default(), events)
+    }
+
+    fn is_possible_in(history: History, events: impl IntoIterator<Item = (u64, (u64, Option<u64>), Effect)>) -> bool {
         for (who, time, effect) in events {
             history.add(who, ("001".to_owned(), "sponsor".to_owned()), time, effect);
         }
@@ -248,6 +260,8 @@ mod tests {
         let deleted = (2, (3, Some(4)), Effect::swap(sponsor("a"), None));
         let seen = |at: u64, there: Option<Entity>| (3, (at, Some(at + 1)), Effect::seen(there));
         assert!(can_be([inserted.clone(), deleted.clone(), seen(5, None), seen(7, sponsor("a"))]));
-        assert!(!can_be([inserted, deleted, seen(10, None), seen(12, sponsor("a"))]));
+        let put_back = [inserted, deleted, seen(10, None), seen(12, sponsor("a"))];
+        assert!(!can_be(put_back.clone()));
+        assert!(is_possible_in(History::of_late_requests(), put_back), "by a request that came late");
     }
 }
