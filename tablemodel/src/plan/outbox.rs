@@ -46,6 +46,8 @@ pub(crate) const ATTEMPTS: &str = "_attempts";
 pub(crate) const DUE: &str = "_due";
 /// Why delivery was given up.
 pub(crate) const POISON: &str = "_poison";
+/// UTF-16 code units of that, at most.
+pub(crate) const POISON_UNITS: usize = 512;
 /// When everything was delivered: the row stays until its tombstones are swept.
 pub(crate) const DELIVERED: &str = "_delivered";
 

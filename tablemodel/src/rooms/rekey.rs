@@ -11,7 +11,7 @@ use crate::{
         entries::{Entry, entries, told},
         group::Group,
         image::Image,
-        outbox::{ATTEMPTS, DUE, POISON, check_keys, is_tombstone},
+        outbox::{ATTEMPTS, DUE, POISON, POISON_UNITS, check_keys, is_tombstone},
         part::{self, Generation, Marks, PartName},
         shape::{self, Cut},
         system,
@@ -80,14 +80,13 @@ impl Move {
     /// That the rows of the intent are within the limits, also when it says why it cannot be delivered, and so are the markers of both
     /// partitions.
     pub(crate) fn check_intent(&self) -> Result<()> {
-        const POISON_BYTES: usize = 512;
         let (mut properties, parts) = self.intent(i64::MAX, DateTime::MAX)?;
         let (own, to) = (self.row(), &self.to.key);
         let longest = parts.last().map_or(&own, |(row, _)| row);
         let what = "an entity that moves";
         check_keys(self.schema(), (&self.from.partition, &self.from.row), longest, what)?;
         check_keys(self.schema(), (&to.partition, &to.row), &to.row, what)?;
-        properties.insert(PropertyName::from_static(POISON), "?".repeat(POISON_BYTES));
+        properties.insert(PropertyName::from_static(POISON), "?".repeat(POISON_UNITS));
         validate::row(&self.from.partition, &self.row(), &properties).map_err(|error| {
             let detail =
                 "the entity does not fit in one row with what a move adds: its old key, and how often it was tried";

@@ -23,7 +23,7 @@ pub struct Poisoned {
     pub entity: RowKey,
     /// How often it was tried.
     pub attempts: i32,
-    /// The last error.
+    /// The last error, its first 512 characters.
     pub error: String,
 }
 

@@ -2,7 +2,7 @@
 
 use tablemodel_store::{DateTime, Properties, PropertyName, Row, Value, ValueRef};
 
-use super::{ATTEMPTS, DELIVERED, DUE, POISON};
+use super::{ATTEMPTS, DELIVERED, DUE, POISON, POISON_UNITS};
 use crate::plan::system;
 
 /// The properties that say how delivery of an outbox row stands.
@@ -41,13 +41,22 @@ pub(crate) fn delivered(at: DateTime, sequence: i64) -> Properties {
     properties
 }
 
-/// That an attempt failed.
+/// That an attempt failed. Of why it is given up, as much is said as every row has room for: one that cannot say so would never be set aside.
 pub(crate) fn failed(attempts: i32, due: DateTime, poison: Option<String>) -> Properties {
     let mut properties = Properties::new();
     properties.insert(PropertyName::from_static(ATTEMPTS), attempts);
     properties.insert(PropertyName::from_static(DUE), due);
     if let Some(poison) = poison {
-        properties.insert(PropertyName::from_static(POISON), poison);
+        properties.insert(PropertyName::from_static(POISON), beginning(&poison));
     }
     properties
+}
+
+fn beginning(text: &str) -> String {
+    let mut units = 0;
+    let fits = |c: &char| {
+        units += c.len_utf16();
+        units <= POISON_UNITS
+    };
+    text.chars().take_while(fits).collect()
 }

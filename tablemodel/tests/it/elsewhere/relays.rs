@@ -6,7 +6,7 @@ use tablemodel::{
     Consistency, ErrorKind, RelayReport, RowKey,
     prelude::*,
     store::{
-        Action, Batch, Condition, KeyRange, StoreErrorKind, TableStore,
+        Action, Batch, Condition, KeyRange, StoreError, StoreErrorKind, TableStore,
         clock::{Clock, ManualClock},
         fault::{Call, FaultStore, Request},
     },
@@ -247,6 +247,34 @@ async fn a_delivery_that_fails_is_tried_ten_times_ever_later_and_then_set_aside(
         let least = 300.min(1 << attempt);
         assert!((least..=2 * least + 1).contains(gap), "attempt {attempt}: {gaps:?}");
     }
+}
+
+/// Refuses whatever is written to the table of cities, in very many words.
+struct Verbose;
+
+impl FaultPlan for Verbose {
+    fn fault(&mut self, call: &Call<'_>) -> Option<Fault> {
+        let is_it =
+            matches!(call.request, Request::Commit(batches) if batches.iter().any(|batch| batch.table == "Cities"));
+        is_it.then(|| Fault::Error(StoreError::new(StoreErrorKind::InvalidInput, "\u{10437}".repeat(40_000))))
+    }
+}
+
+#[tokio::test]
+async fn what_fails_with_an_error_of_very_many_words_is_set_aside_too() {
+    let db = undelivered(TestDatabase::new::<Model>().await.unwrap(), &[worker("A", 1)]).await;
+    db.fail(Verbose);
+    for _ in 0..12 {
+        db.clock().advance(seconds(601));
+        db.relay().run_once().await.unwrap();
+    }
+    let poisoned = db.relay().poisoned().await.unwrap();
+    assert_eq!(poisoned.iter().map(|row| row.attempts).collect::<Vec<_>>(), [10]);
+    assert!(poisoned[0].error.encode_utf16().count() <= 512);
+    db.fail(Script::new());
+    db.relay().retry(&poisoned[0]).await.unwrap();
+    assert_eq!(db.relay().run_once().await.unwrap().delivered, 1);
+    assert_exact(&db, &[worker("A", 1)], "tried again").await;
 }
 
 #[tokio::test]
