@@ -6,7 +6,10 @@ use std::collections::HashMap;
 
 use tablemodel_store::{Action, Batch, Row};
 
-use super::{PARTITION, entity_row, followers, index_row, is_taken, kept, moved, next_epoch, record, record_for, shut};
+use super::{
+    MOST_CHANGES, PARTITION, entity_row, followers, index_row, is_taken, kept, moved, next_epoch, record, record_for,
+    shut,
+};
 use crate::{
     database::{
         Database,
@@ -36,6 +39,7 @@ impl Database {
         self.load_registry().await
     }
 
+    /// The entity itself comes with the last of its rows: nobody writes it before.
     pub(in crate::database) async fn record_entity(&self, schema: &'static EntitySchema) -> Result<()> {
         let now = self.environment().clock.now().ticks();
         for attempt in 0..ATTEMPTS {
@@ -44,11 +48,14 @@ impl Database {
             if batch.operations.is_empty() {
                 return Ok(());
             }
-            if is_to_be_told(schema, &rows) {
+            let is_last = batch.operations.len() <= MOST_CHANGES;
+            batch.operations.truncate(MOST_CHANGES);
+            if is_last && is_to_be_told(schema, &rows) {
                 batch.operations.push(next_epoch(&rows, now));
             }
             match self.commit_unleased(&[batch], attempt).await {
-                Ok(_) => return Ok(()),
+                Ok(_) if is_last => return Ok(()),
+                Ok(_) => {}
                 // Another program registered it at the same moment, or a reply was lost: look again.
                 Err(error) if is_race(error.kind()) => {}
                 Err(error) if is_transient(&error) => self.pause(attempt).await,
@@ -80,15 +87,6 @@ fn is_to_be_told(schema: &EntitySchema, rows: &HashMap<String, Row>) -> bool {
 fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Row>, now: i64) -> Result<Batch> {
     let is_new = !rows.contains_key(&entity_row(schema));
     let mut batch = Batch::new(table, PARTITION);
-    if is_new {
-        let mut properties = record("~entity@1", now);
-        kept::keep(schema, &mut properties);
-        properties.insert("Format", FORMAT);
-        if schema.moved_from.is_some() {
-            properties.insert(moved::SINCE, i64::from(schema.version));
-        }
-        batch = batch.with(entity_row(schema), Action::Insert(properties));
-    }
     for name in followers(schema).chain(rewrites::recorded(schema)) {
         let row = index_row(schema.entity_type, &name);
         if !rows.contains_key(&row) {
@@ -99,6 +97,15 @@ fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Ro
             record_for(schema, &name, &mut properties);
             batch = batch.with(row, Action::Insert(properties));
         }
+    }
+    if is_new {
+        let mut properties = record("~entity@1", now);
+        kept::keep(schema, &mut properties);
+        properties.insert("Format", FORMAT);
+        if schema.moved_from.is_some() {
+            properties.insert(moved::SINCE, i64::from(schema.version));
+        }
+        batch = batch.with(entity_row(schema), Action::Insert(properties));
     }
     Ok(batch)
 }

@@ -10,6 +10,7 @@ mod building;
 mod busy;
 mod copies;
 mod crashes;
+mod crowded;
 mod followers;
 mod held;
 mod joining;
