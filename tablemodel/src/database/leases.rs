@@ -19,6 +19,7 @@ use crate::{
     database::{
         Consistency, Database,
         calls::is_transient,
+        listed,
         outbox::later,
         registry::{EPOCH, Generation, PARTITION, epoch_of, followers, index_row, moved, record},
         rewrites,
@@ -32,6 +33,8 @@ use crate::{
 pub(super) const INSTANCE: &str = "app|";
 /// The property of a lease that names the program.
 pub(super) const NAME: &str = "Name";
+/// The list on a lease of what the program knows.
+const KNOWS: &str = "Knows";
 /// After how long a lease is refreshed.
 const REFRESH: Duration = Duration::from_secs(20);
 /// For how long it holds.
@@ -271,12 +274,11 @@ impl Database {
             .iter()
             .copied()
             .flat_map(|schema| names(schema).map(|name| index_row(schema.entity_type, &name)))
-            .chain(self.0.model.iter().copied().filter_map(moved::taker_row))
-            .map(Json::from);
+            .chain(self.0.model.iter().copied().filter_map(moved::taker_row));
         let mut properties = record("~instance@1", self.environment().clock.now().ticks());
         properties.insert("Epoch", epoch);
         properties.insert(NAME, self.0.program.clone());
-        properties.insert("Knows", Json::from(indexes.collect::<Vec<_>>()).to_string());
+        listed::put(KNOWS, indexes.map(Json::from), &mut properties);
         let row = format!("{INSTANCE}{id}");
         let batches = [Batch::new(self.registry_table(), PARTITION).with(row, Action::InsertOrReplace(properties))];
         match self.commit_unleased(&batches, 0).await {
@@ -306,6 +308,11 @@ impl Database {
         let mut times = self.0.lease.times();
         times.id.get_or_insert_with(|| format!("{:016x}{:016x}", random.next(), random.next())).clone()
     }
+}
+
+/// What the program of that lease says that it knows.
+pub(super) fn told_on(lease: &Row) -> Vec<String> {
+    listed::on(KNOWS, &lease.properties).unwrap_or_default()
 }
 
 /// What takes away leases that their programs left without a word, as many as are one batch: those that are much older than the one that

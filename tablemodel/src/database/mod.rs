@@ -21,6 +21,7 @@ mod fork;
 mod holders;
 mod leases;
 mod links;
+mod listed;
 mod lists;
 mod lookup;
 mod migrate;

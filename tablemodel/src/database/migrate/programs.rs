@@ -8,7 +8,7 @@ use super::{Migrations, Step, record::Record, rows::Rows, switch::is_switch, und
 use crate::{
     database::{
         Database,
-        leases::{INSTANCE, NAME},
+        leases::{INSTANCE, NAME, told_on},
         registry::{self, index_row},
         rewrites,
     },
@@ -77,7 +77,7 @@ impl Program {
             Some(ValueRef::String(text)) => Some(text),
             _ => None,
         };
-        let knows: Vec<String> = text("Knows").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let knows = told_on(row);
         let known = registry::epoch_of(row);
         let those = |steps: &[(String, Step)], known: bool| {
             let are = steps.iter().filter(|(name, _)| knows.contains(name) == known);

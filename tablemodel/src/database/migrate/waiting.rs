@@ -5,12 +5,12 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use tablemodel_store::{ETag, Row, ValueRef};
+use tablemodel_store::{ETag, Row};
 
 use super::{patience::Patience, record, rows::Rows, states::Owned};
 use crate::{
     database::{
-        leases::{GONE, INSTANCE, REQUEST},
+        leases::{GONE, INSTANCE, REQUEST, told_on},
         registry::{self, index_row},
     },
     error::{Error, ErrorKind, Result},
@@ -31,10 +31,7 @@ pub(super) struct Waiting<'a> {
 impl Waiting<'_> {
     fn lets(&self, row: &Row) -> bool {
         let Some(wanted) = self.knows else { return true };
-        let known = match row.properties.get("Knows") {
-            Some(ValueRef::String(text)) => serde_json::from_str::<Vec<String>>(text).unwrap_or_default(),
-            _ => Vec::new(),
-        };
+        let known = told_on(row);
         let mut rows = self.indexes.iter().map(|(entity, index)| index_row(entity, index));
         rows.all(|row| known.contains(&row) == wanted)
     }

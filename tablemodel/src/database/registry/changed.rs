@@ -11,7 +11,12 @@ use tablemodel_store::{Action, Batch, Condition, Operation, Properties, Row, Val
 
 use super::{MOST_CHANGES, PARTITION, followers, index_row, next_epoch, state};
 use crate::{
-    database::{Database, leases::INSTANCE, outbox::is_race, rewrites},
+    database::{
+        Database,
+        leases::{INSTANCE, told_on},
+        outbox::is_race,
+        rewrites,
+    },
     error::Result,
     plan::{states::IndexState, system, version},
     schema::{Adding, CopySchema, EntitySchema, Versioned},
@@ -119,12 +124,7 @@ pub(super) fn unsaid(schema: &'static EntitySchema, rows: &HashMap<String, Row>)
 /// Whether a program may be writing that is of an older version: what it wrote before it learns of this one is not told.
 pub(super) fn is_beside_older(schema: &EntitySchema, own: &str, rows: &HashMap<String, Row>) -> bool {
     let rewrite = index_row(schema.entity_type, &rewrites::name(schema.version));
-    let knows = |row: &Row| match row.properties.get("Knows") {
-        Some(ValueRef::String(text)) => {
-            serde_json::from_str::<Vec<String>>(text).is_ok_and(|all| all.contains(&rewrite))
-        }
-        _ => false,
-    };
+    let knows = |row: &Row| told_on(row).contains(&rewrite);
     let mut programs = rows.iter().filter_map(|(key, row)| Some((key.strip_prefix(INSTANCE)?, row)));
     schema.has_ancestors() && programs.any(|(id, row)| id != own && !knows(row))
 }
