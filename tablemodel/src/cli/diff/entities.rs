@@ -7,8 +7,10 @@ use crate::format::Lock;
 /// Why an entity is not renamed, and what to write; none where no flag says that one was.
 pub(super) fn refused(project: &Project, lock: &Lock, renames: &[(String, String)]) -> Option<String> {
     renames.iter().find_map(|(from, to)| {
-        let entity = project.entities.iter().find(|entity| entity.format.entity_type == *to)?;
-        lock.newest(from)?;
+        let listed = |name: &str| project.entities.iter().find(|entity| entity.format.entity_type == name);
+        let entity = listed(to)?;
+        // One that is still there is meant as a property, which may be called as an entity is.
+        lock.newest(from).filter(|_| listed(from).is_none())?;
         Some(format!(
             "TM201: the stored name `{from}` stays: rows and keys that are there say it, and older programs know no other; the \
              struct may have any name: write `entity_type = \"{from}\"` on `{}`, and its version as it was",

@@ -140,3 +140,54 @@ fn an_entity_keeps_its_stored_name_and_the_struct_to_write_it_on_is_named() {
     assert!(gone.contains("was the struct renamed?"), "{gone}");
     assert_eq!(folder.run::<first::Model>("check"), 0);
 }
+
+/// Two entities, and a member of one of them by the name of its property: `Department` or `Team`.
+macro_rules! staffed {
+    ($name:ident, $of:ident) => {
+        mod $name {
+            use crate::prelude::*;
+
+            #[derive(TableEntity)]
+            #[table(name = "Departments", partition = "{name}", row = "department", crate = "crate")]
+            pub(super) struct Department {
+                name: String,
+            }
+
+            #[derive(TableEntity)]
+            #[table(name = "Teams", partition = "{name}", row = "team", crate = "crate")]
+            pub(super) struct Team {
+                name: String,
+            }
+
+            #[derive(TableEntity)]
+            #[table(name = "Members", partition = "{id}", row = "member", crate = "crate")]
+            pub(super) struct Member {
+                id: u32,
+                $of: String,
+            }
+
+            #[derive(TableModel)]
+            #[table(crate = "crate")]
+            pub(super) enum Model {
+                Department(Department),
+                Team(Team),
+                Member(Member),
+            }
+        }
+    };
+}
+
+staffed!(in_departments, department);
+staffed!(in_teams, team);
+
+#[test]
+fn a_property_that_is_called_as_an_entity_is_renamed_as_any_other() {
+    for rename in ["Department=Team", "Member.Department=Team"] {
+        let folder = Folder::new();
+        assert_eq!(folder.run::<in_departments::Model>("init"), 0);
+        let outcome = folder.answer::<in_teams::Model>(&["diff", "--rename", rename]);
+        assert_eq!(outcome.code, 0, "{rename}: {:?}", outcome.lines);
+        let plan = folder.read("tablemodel/migrations/0001_change.toml");
+        assert!(plan.contains("property Department -> Team"), "{rename}: {plan}");
+    }
+}
