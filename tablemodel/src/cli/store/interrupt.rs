@@ -3,7 +3,7 @@
 //! Either is safe, as a kill is: cursors are saved.
 
 use std::{
-    io::IsTerminal,
+    io::{IsTerminal, Write, stderr},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -28,8 +28,9 @@ async fn obey(asked: Arc<AtomicBool>) {
         return;
     }
     asked.store(true, Ordering::Relaxed);
-    let line_before = if std::io::stderr().is_terminal() { "\n" } else { "" };
-    eprintln!("{line_before}stopping after the batch at hand; press again to stop at once, which is safe too");
+    let line_before = if stderr().is_terminal() { "\n" } else { "" };
+    let told = "stopping after the batch at hand; press again to stop at once, which is safe too";
+    let _ = writeln!(stderr(), "{line_before}{told}"); // whoever is to read it may have been interrupted too
     if tokio::signal::ctrl_c().await.is_ok() {
         std::process::exit(i32::from(STOPPED));
     }

@@ -55,6 +55,9 @@ fn spawn(path: &Path, rate: &str, stderr: Stdio) -> Child {
     command.stdout(Stdio::null()).stderr(stderr).spawn().unwrap()
 }
 
+/// So that it waits for seconds at a time.
+const SLOWEST: &str = "--rate=10";
+
 /// Numbers from a seed.
 struct Dice(u64);
 
@@ -124,6 +127,25 @@ fn a_tool_that_is_interrupted_stops_after_the_batch_at_hand_and_goes_on_later() 
     );
     assert_eq!(run(&PACKAGE, &[Model::of::<new::Club>()], words(path.to_str().unwrap(), FAST)), DONE);
     assert_whole(&path, "after an interruption");
+}
+
+#[test]
+#[cfg_attr(not(unix), ignore = "it sends a signal")]
+fn a_second_interrupt_ends_the_tool_at_once_also_where_nobody_reads_what_it_tells() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("club.tablemodel");
+    fill(&path, PERSONS);
+    let mut child = spawn(&path, SLOWEST, Stdio::piped());
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(told.any(|line| line.contains(" %  ")), "it tells that it is at work");
+    drop(told); // as of a `tee` that the same Ctrl-C has ended
+    let begun = Instant::now();
+    for _ in 0..2 {
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(i32::from(STOPPED)));
+    assert!(begun.elapsed() < Duration::from_secs(3), "it waited for its batch: {:?}", begun.elapsed());
 }
 
 #[test]
