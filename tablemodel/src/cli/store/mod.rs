@@ -120,7 +120,7 @@ async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
         StoreCommand::RetryFailures(_) => control::retry(tool).await,
         StoreCommand::Poisoned(_) => outbox::list(tool).await,
         StoreCommand::RetryPoisoned(_) => outbox::retry(tool).await,
-        StoreCommand::DiscardPoisoned(words) => outbox::discard(tool, &words.row).await,
+        StoreCommand::DiscardPoisoned(words) => outbox::discard(tool, words).await,
         StoreCommand::Verify(verify) if verify.repair => verify::repair(tool).await,
         StoreCommand::Verify(_) => verify::run(tool).await,
         StoreCommand::Rollback(_) => undo::rollback(tool).await,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::Tool;
+use super::{Tool, words::Discarded};
 use crate::{
     Error, ErrorKind, Poisoned, Result,
     cli::outcome::{DONE, Outcome, SET_ASIDE},
@@ -34,14 +34,23 @@ pub(super) async fn retry(tool: &Tool) -> Result<Outcome> {
     Ok(Outcome { code, lines: vec![line], data: json!({ "retried": retried, "failed": failed }) })
 }
 
-pub(super) async fn discard(tool: &Tool, row: &str) -> Result<Outcome> {
+pub(super) async fn discard(tool: &Tool, words: &Discarded) -> Result<Outcome> {
     let relay = tool.db.relay();
-    let poisoned = relay.poisoned().await?.into_iter().find(|poisoned| poisoned.row.row == row);
-    let unknown = || Error::new(ErrorKind::NotFound, format!("no outbox row `{row}` is set aside: see `poisoned`"));
-    let poisoned = poisoned.ok_or_else(unknown)?;
-    relay.discard(&poisoned).await?;
+    let found: Vec<_> = relay.poisoned().await?.into_iter().filter(|poisoned| words.is(poisoned)).collect();
+    let [poisoned] = found.as_slice() else { return Err(unclear(&words.row, &found)) };
+    relay.discard(poisoned).await?;
     let line = "discarded: what it names may be wrong until `verify --repair`, once the fence has passed";
-    Ok(Outcome { code: DONE, lines: vec![line.to_owned()], data: json!({ "discarded": json(&poisoned) }) })
+    Ok(Outcome { code: DONE, lines: vec![line.to_owned()], data: json!({ "discarded": json(poisoned) }) })
+}
+
+/// That there is no such row, or more than one.
+fn unclear(row: &str, found: &[Poisoned]) -> Error {
+    if found.is_empty() {
+        return Error::new(ErrorKind::NotFound, format!("no outbox row `{row}` is set aside: see `poisoned`"));
+    }
+    let places = found.iter().map(|of| format!("`--partition {} --table {}`", of.row.partition, of.table));
+    let places = places.collect::<Vec<_>>().join(", or ");
+    Error::unsupported(format!("several outbox rows `{row}` are set aside: say which is meant, by {places}"))
 }
 
 fn line(poisoned: &Poisoned) -> String {

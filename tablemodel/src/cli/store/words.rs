@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::address::VARIABLE;
+use crate::Poisoned;
 
 /// The commands over a store.
 #[derive(Debug, Subcommand)]
@@ -201,6 +202,21 @@ pub(in crate::cli) struct Discarded {
     /// The outbox row, as `poisoned` names it
     #[arg(value_name = "ROW")]
     pub(super) row: String,
+    /// Its partition, where several have such a row
+    #[arg(long, value_name = "PARTITION")]
+    pub(super) partition: Option<String>,
+    /// Its table, where several have such a row
+    #[arg(long, value_name = "TABLE")]
+    pub(super) table: Option<String>,
+}
+
+impl Discarded {
+    /// Whether it is this row that is meant, as far as is said.
+    pub(super) fn is(&self, Poisoned { table, row, .. }: &Poisoned) -> bool {
+        row.row == self.row
+            && self.partition.as_ref().is_none_or(|own| *own == row.partition)
+            && self.table.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(table))
+    }
 }
 
 #[derive(Debug, Args)]

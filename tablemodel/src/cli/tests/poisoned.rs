@@ -39,7 +39,19 @@ async fn run(db: &TestDatabase, code: u8, words: &[&str]) -> Outcome {
 
 /// Another program's row where that of the member in Rome has to be, put there or taken away.
 async fn stand_in_the_way(db: &TestDatabase, action: Action) {
-    db.store().commit(&[Batch::new("Cities", "Rome").with("c1_0007", action)]).await.unwrap();
+    stand_in_the_way_of(db, "c1", action).await;
+}
+
+async fn stand_in_the_way_of(db: &TestDatabase, club: &str, action: Action) {
+    db.store().commit(&[Batch::new("Cities", "Rome").with(format!("{club}_0007"), action)]).await.unwrap();
+}
+
+fn foreign() -> Action {
+    Action::Insert(Properties::from_iter([("Mine", true)]))
+}
+
+fn member(club: &str) -> Member {
+    Member { club: club.into(), id: 7, city: "Rome".into() }
 }
 
 /// Lets the relay try until it gives up.
@@ -55,9 +67,8 @@ async fn give_up(db: &TestDatabase) -> Outcome {
 async fn what_could_not_be_delivered_is_told_tried_again_and_discarded() {
     let db = TestDatabase::new::<Club>().await.unwrap();
     run(&db, DONE, &["poisoned"]).await;
-    let foreign = || Action::Insert(Properties::from_iter([("Mine", true)]));
     stand_in_the_way(&db, foreign()).await;
-    db.insert(&Member { club: "c1".into(), id: 7, city: "Rome".into() }).await.unwrap();
+    db.insert(&member("c1")).await.unwrap();
     let told = give_up(&db).await;
     let row = &told.data["poisoned"][0];
     assert_eq!(row["entity"], json!({ "partition": "c1", "row": "p_0007" }));
@@ -80,4 +91,26 @@ async fn what_could_not_be_delivered_is_told_tried_again_and_discarded() {
     let discarded = run(&db, DONE, &["discard-poisoned", &row]).await;
     assert_eq!(discarded.data["discarded"]["row"], row.as_str());
     run(&db, DONE, &["poisoned"]).await;
+}
+
+/// Row keys tell entities of one partition apart, and numbers those of one moment do not.
+#[tokio::test]
+async fn an_outbox_row_is_discarded_only_where_it_is_told_which_it_is() {
+    let db = TestDatabase::new::<Club>().await.unwrap();
+    for club in ["c1", "c2"] {
+        stand_in_the_way_of(&db, club, foreign()).await;
+        db.insert(&member(club)).await.unwrap();
+    }
+    let told = give_up(&db).await;
+    let rows = told.data["poisoned"].as_array().unwrap();
+    let row = rows[0]["row"].as_str().unwrap();
+    assert_eq!((rows.len(), rows[1]["row"].as_str()), (2, Some(row)));
+
+    let refused = run(&db, DRIFTED, &["discard-poisoned", row]).await;
+    assert!(refused.lines[0].contains("`--partition"), "{:?}", refused.lines);
+    assert_eq!(run(&db, SET_ASIDE, &["poisoned"]).await.data, told.data, "nothing was discarded");
+    let discarded = run(&db, DONE, &["discard-poisoned", row, "--partition", "c2", "--table", "club"]).await;
+    assert_eq!(discarded.data["discarded"]["partition"], "c2");
+    run(&db, DRIFTED, &["discard-poisoned", row, "--partition", "c2"]).await;
+    assert_eq!(run(&db, DONE, &["discard-poisoned", row]).await.data["discarded"]["partition"], "c1");
 }
