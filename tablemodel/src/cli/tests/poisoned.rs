@@ -114,3 +114,17 @@ async fn an_outbox_row_is_discarded_only_where_it_is_told_which_it_is() {
     run(&db, DRIFTED, &["discard-poisoned", row, "--partition", "c2"]).await;
     assert_eq!(run(&db, DONE, &["discard-poisoned", row]).await.data["discarded"]["partition"], "c1");
 }
+
+#[tokio::test]
+async fn what_is_tried_again_is_told_of_alone() {
+    let db = TestDatabase::new::<Club>().await.unwrap();
+    stand_in_the_way(&db, foreign()).await;
+    db.insert(&member("c1")).await.unwrap();
+    give_up(&db).await;
+    stand_in_the_way(&db, Action::Delete(Condition::Exists)).await;
+    stand_in_the_way_of(&db, "c2", foreign()).await;
+    db.insert(&member("c2")).await.unwrap(); // fails in the same round
+    db.clock().advance(Duration::from_secs(60));
+    assert_eq!(run(&db, DONE, &["retry-poisoned"]).await.data, json!({ "retried": 1, "failed": 0 }));
+    assert_eq!(Member::by_city().city("Rome").count(&db).await.unwrap(), 1);
+}

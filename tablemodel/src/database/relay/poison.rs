@@ -89,6 +89,13 @@ impl Relay {
         self.db.remove_row(&table, &row).await
     }
 
+    /// Whether it is still to be delivered.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn is_left(&self, poisoned: &Poisoned) -> Result<bool> {
+        let row = self.db.get_row(&self.db.table_name(&poisoned.table), &poisoned.row).await?;
+        Ok(row.is_some_and(|row| Progress::of(&row).delivered.is_none()))
+    }
+
     async fn set_aside(&self, poisoned: &Poisoned) -> Result<(String, Row)> {
         let table = self.db.table_name(&poisoned.table);
         let row = self.db.get_row(&table, &poisoned.row).await?.filter(|row| Progress::of(row).poison.is_some());
