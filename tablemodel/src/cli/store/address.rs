@@ -2,7 +2,7 @@
 //!
 //! A new kind of store is one line of [`KINDS`] and one arm of [`Address::open`].
 
-use std::path::PathBuf;
+use std::{ffi::OsStr, path::PathBuf};
 
 use super::words::Place;
 use crate::{Database, Error, Result, cli::outcome::Failure, schema::EntitySchema};
@@ -23,14 +23,16 @@ pub(super) enum Address {
 impl Address {
     /// The address that was given, or that of the environment.
     pub(super) fn of(place: &Place) -> Result<Self, Failure> {
-        let given = place.store.clone().or_else(|| std::env::var(VARIABLE).ok());
+        let given = place.store.clone().or_else(|| std::env::var_os(VARIABLE));
         let Some(given) = given.filter(|given| !given.is_empty()) else {
             return Err(Failure(format!("give the store by `--store`, or set {VARIABLE}: {}", KINDS.join("; "))));
         };
         Self::parse(&given)
     }
 
-    fn parse(text: &str) -> Result<Self, Failure> {
+    /// What is no text is a path.
+    fn parse(given: &OsStr) -> Result<Self, Failure> {
+        let Some(text) = given.to_str() else { return Ok(Self::Embedded(given.into())) };
         match text.split_once(':').filter(|(kind, _)| is_kind(kind)) {
             None => Ok(Self::Embedded(text.into())),
             Some(("embedded", path)) if !path.is_empty() => Ok(Self::Embedded(path.into())),
@@ -239,10 +241,10 @@ mod tests {
             ("./a:b", embedded("./a:b")),
             ("C:\\data\\a", embedded("C:\\data\\a")),
         ] {
-            assert_eq!(Address::parse(text).unwrap(), address, "{text}");
+            assert_eq!(Address::parse(text.as_ref()).unwrap(), address, "{text}");
         }
         for text in ["nowhere:account", "embedded:", "https://example.org/"] {
-            let error = Address::parse(text).unwrap_err().0;
+            let error = Address::parse(text.as_ref()).unwrap_err().0;
             assert!(error.contains("`embedded:PATH`"), "{text}: {error}");
         }
     }

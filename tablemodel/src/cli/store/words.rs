@@ -1,7 +1,7 @@
 //! The words of the commands over a store.
 //! Nothing is done here.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -91,7 +91,7 @@ impl StoreCommand {
 pub(in crate::cli) struct Place {
     /// The store: `embedded:PATH`, or the path of its file alone [default: $TABLEMODEL_STORE]
     #[arg(long, value_name = "ADDRESS")]
-    pub(super) store: Option<String>,
+    pub(super) store: Option<OsString>,
     /// What its table names begin with
     #[arg(long, default_value = "", hide_default_value = true)]
     pub(super) prefix: String,

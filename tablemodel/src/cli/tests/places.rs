@@ -130,3 +130,20 @@ fn what_a_command_met_is_told_with_its_cause() {
     let told = failed.lines.concat();
     assert!(failed.code == FAILED && told.contains("cannot be read: Is a directory"), "{told}");
 }
+
+#[test]
+#[cfg(target_os = "linux")] // elsewhere not every name is taken
+fn a_store_may_stand_at_a_path_that_is_no_text() {
+    use std::{ffi::OsString, os::unix::ffi::OsStringExt};
+
+    use super::super::run;
+    use crate::cli::Model;
+
+    let folder = Folder::new();
+    let path = folder.folder.path().join(OsString::from_vec(b"club\xFF.tablemodel".to_vec()));
+    fill(&path, &format!("file://{}", folder.path("blobs").display()));
+    let words = ["cargo tablemodel", "verify", "--blobs"].map(OsString::from);
+    let blobs = format!("file://{}", folder.path("blobs").display()).into();
+    let words = words.into_iter().chain([blobs, "--store".into(), path.into_os_string()]);
+    assert_eq!(run(&folder.package, &[Model::of::<album::Album>()], words), DONE);
+}
