@@ -4,6 +4,7 @@
 //! Indexes are not built here; a program only obeys the states it finds.
 
 pub(super) mod changed;
+mod dropped;
 pub(super) mod kept;
 mod known;
 pub(super) mod lapsed;

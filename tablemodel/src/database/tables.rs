@@ -91,14 +91,15 @@ impl Database {
     /// Deletes the model's tables with all their rows, those where another release keeps indexes and lists of its entities (but for
     /// tables of entities that the model lacks), and the schema table. There is no way back.
     ///
-    /// Cost: one request for each table, and one to read the schema table; not atomic. Rows of other models in these tables go too.
+    /// Cost: one request for each table, and three to read and write the schema table; not atomic. Rows of other models in these tables go too.
+    /// Where a call was cut short, no index of what is left is read (`IndexNotReady`) before it is built anew.
     ///
     /// # Errors
     ///
     /// `Denied` where the database is read-only; those of the store. The call can be made again.
     pub async fn drop_tables(&self) -> Result<()> {
         self.check_writable()?;
-        let rows = self.registry_rows().await?;
+        let rows = self.forget_states().await?;
         let recorded = recorded_tables(&self.model(), &rows);
         // Also where no entity has rows elsewhere a move has left markers.
         self.delete_existing(&self.dirty_table()).await?;

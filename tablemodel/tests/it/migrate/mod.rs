@@ -11,6 +11,7 @@ mod busy;
 mod copies;
 mod crashes;
 mod crowded;
+mod dropped;
 mod followers;
 mod held;
 mod joining;
