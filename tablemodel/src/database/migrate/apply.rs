@@ -84,7 +84,7 @@ impl<'a> Apply<'a> {
         self
     }
 
-    /// So many ranges at a time (4; 1 in a store of this process whose entities copy others or count into them, and so meet in rows).
+    /// So many ranges at a time (4; 1 in a store of this process whose entities copy others, count into them or keep lists, and so meet in rows).
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers.clamp(1, 64));
         self
