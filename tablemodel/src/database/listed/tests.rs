@@ -1,5 +1,7 @@
 //! A program whose model is very large.
 
+use std::path::Path;
+
 use crate::{
     Consistency,
     database::{
@@ -20,8 +22,12 @@ struct Thing {
     name: String,
 }
 
-/// Another entity, of a long name.
-fn another(number: u32) -> &'static EntitySchema {
+/// A model of very many entities, of long names; whether their tables are there already, and so have to be read for their indexes.
+fn model(adopt: bool) -> &'static [&'static EntitySchema] {
+    [Thing::SCHEMA].into_iter().chain((0..120).map(|number| another(number, adopt))).collect::<Vec<_>>().leak()
+}
+
+fn another(number: u32, adopt: bool) -> &'static EntitySchema {
     let of = Thing::SCHEMA;
     let entity_type: &'static str = format!("{}{number}", "Thing".repeat(60)).leak();
     Box::leak(Box::new(EntitySchema {
@@ -36,7 +42,7 @@ fn another(number: u32) -> &'static EntitySchema {
         copies: of.copies,
         aggregates: of.aggregates,
         sharded: of.sharded,
-        adopt: of.adopt,
+        adopt,
         shape: of.shape,
         reserved: of.reserved,
         path: of.path,
@@ -50,17 +56,32 @@ fn another(number: u32) -> &'static EntitySchema {
     }))
 }
 
+async fn opened(model: &'static [&'static EntitySchema], folder: &Path) -> Database {
+    let builder = Database::builder().consistency(Consistency::Azure).durability(Durability::Bulk);
+    let db = builder.open_file(model, &folder.join("things.tablemodel")).await.unwrap();
+    db.ensure_tables().await.unwrap();
+    db
+}
+
 #[tokio::test]
 async fn a_program_of_a_very_large_model_has_a_lease_and_tells_all_that_it_knows() {
     let folder = tempfile::tempdir().unwrap();
-    let model = [Thing::SCHEMA].into_iter().chain((0..120).map(another)).collect::<Vec<_>>().leak();
-    let builder = Database::builder().consistency(Consistency::Azure).durability(Durability::Bulk);
-    let db = builder.open_file(model, &folder.path().join("things.tablemodel")).await.unwrap();
-    db.ensure_tables().await.unwrap();
+    let model = model(false);
+    let db = opened(model, folder.path()).await;
     db.insert(&Thing { place: "A".into(), id: 1, name: "n".into() }).await.unwrap();
     let rows = db.registry_rows().await.unwrap();
     let (_, lease) = rows.iter().find(|(key, _)| key.starts_with(INSTANCE)).unwrap();
     let known = told_on(lease);
     assert!(model.iter().all(|schema| known.contains(&index_row(schema.entity_type, "by_name"))));
     assert_eq!(known.len(), model.len());
+}
+
+#[tokio::test]
+async fn very_many_indexes_are_built_by_one_migration() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = opened(model(true), folder.path()).await;
+    let steps = db.migrations().plan().await.unwrap().steps;
+    assert!(steps.len() >= 120, "{}", steps.len());
+    db.migrations().apply().await.unwrap().into_result().unwrap();
+    assert!(db.migrations().plan().await.unwrap().is_empty());
 }

@@ -8,7 +8,7 @@ use tablemodel_store::Row;
 
 use super::{
     plans::PLAN,
-    record::{CONTROL, MIGRATION, Record, STEPS, WORK, told},
+    record::{CONTROL, MIGRATION, Record, WORK, put_steps},
 };
 use crate::{database::registry::moved::LeftBehind, schema::taken};
 
@@ -49,7 +49,7 @@ impl<'r> Exported<'r> {
         let is_left = |(entity, name): &(String, String)| self.left.is(entity, taken(name).unwrap_or(name));
         let (left, steps): (Vec<_>, Vec<_>) = record.steps.into_iter().partition(is_left);
         if !left.is_empty() {
-            row.properties.insert(STEPS, told(&steps));
+            put_steps(&steps, &mut row.properties);
         }
         left.is_empty() || !steps.is_empty()
     }

@@ -12,6 +12,7 @@ use crate::{
     database::{
         Database,
         calls::{ATTEMPTS, is_transient},
+        listed,
         outbox::is_race,
         registry::{PARTITION, record as stamped},
     },
@@ -24,13 +25,13 @@ pub(super) const MIGRATION: &str = "mig|";
 /// The partition of the schema table for what belongs to migrations and is no state.
 pub(super) const WORK: &str = "m";
 
-/// On a record: a JSON list of the indexes, each with its entity.
-pub(super) const STEPS: &str = "Steps";
+/// On a record: a list of the indexes, each with its entity.
+const STEPS: &str = "Steps";
 
-/// These steps as a record has them.
-pub(super) fn told(steps: &[(String, String)]) -> String {
+/// Puts these steps on a record.
+pub(super) fn put_steps(steps: &[(String, String)], record: &mut Properties) {
     let step = |(entity, index): &(String, String)| Json::from(vec![entity.as_str(), index]);
-    Json::from(steps.iter().map(step).collect::<Vec<_>>()).to_string()
+    listed::put(STEPS, steps.iter().map(step), record);
 }
 
 /// A migration.
@@ -93,10 +94,9 @@ impl Record {
             Some(ValueRef::String(text)) => Some(text.to_owned()),
             _ => None,
         };
-        let steps = text(STEPS).and_then(|steps| serde_json::from_str::<Vec<(String, String)>>(&steps).ok());
         Ok(Self {
             id: row.key.row.strip_prefix(MIGRATION).ok_or_else(corrupt)?.to_owned(),
-            steps: steps.ok_or_else(corrupt)?,
+            steps: listed::on(STEPS, &row.properties).ok_or_else(corrupt)?,
             started: time(&row.properties, "Started").ok_or_else(corrupt)?,
             finished: time(&row.properties, "Finished"),
             undo: flag(&row.properties, "Undo"),
@@ -110,7 +110,7 @@ impl Record {
 
     pub(super) fn properties(&self, now: DateTime) -> Properties {
         let mut properties = stamped("~migration@1", now.ticks());
-        properties.insert(STEPS, told(&self.steps));
+        put_steps(&self.steps, &mut properties);
         properties.insert("Started", self.started);
         properties.insert("Undo", self.undo);
         properties.insert("Surveyed", self.surveyed);
