@@ -148,7 +148,7 @@ impl Database {
     async fn deliver_to_holders(&self, outgoing: &Outgoing, by: CopiedBy) -> Result<()> {
         let owner = outgoing.owner();
         self.check_kept(by.holder)?;
-        let prefix = copy::references_by(&owner.row, by.copy, None);
+        let prefix = copy::references_by(&owner.row, by, None);
         let (mut next, mut delivered) = (None, Ok(()));
         while let Some(page) = self.references(&outgoing.table, &owner.partition, &prefix, &mut next).await? {
             let mut partitions: BTreeMap<String, Vec<RowKey>> = BTreeMap::new();

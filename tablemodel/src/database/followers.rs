@@ -276,7 +276,7 @@ impl Run<'_> {
                 continue; // the outbox sees to it once they have moved
             }
             let alone = self.alone(by.holder);
-            let prefix = copy::references_by(source, by.copy, (!is_atomic).then_some(self.partition));
+            let prefix = copy::references_by(source, *by, (!is_atomic).then_some(self.partition));
             let mut next = None;
             while let Some(page) = self.db.named_by(registered, self.partition, (&prefix, *by), &mut next).await? {
                 for holder in page {

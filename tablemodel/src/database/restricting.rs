@@ -34,7 +34,7 @@ impl Run<'_> {
             if by.holder.moves() {
                 self.db.registered(by.holder)?; // else nobody can tell what holds
             }
-            let prefix = copy::references_by(source, by.copy, None);
+            let prefix = copy::references_by(source, *by, None);
             let mut next = None;
             'pages: while let Some(page) =
                 self.db.references(&registered.table, self.partition, &prefix, &mut next).await?

@@ -76,7 +76,8 @@ fn no_key(schema: &'static EntitySchema, copy: &CopySchema, error: KeyError) -> 
 pub(crate) fn entries(image: &Image, position: usize, to: &mut Vec<Entry>) -> Result<()> {
     let Some(copy) = image.schema.copies.get(position) else { return Ok(()) };
     let Some(source) = source(image, copy)? else { return Ok(()) };
-    let row = reference_row(&source.key.row, copy.name, &image.key);
+    let RowKey { partition, row } = &image.key;
+    let row = format!("{}{row}", references_of(&source.key.row, (image.schema, copy), partition));
     if size::utf16_len(&row) > limits::MAX_KEY_CHARS {
         let detail =
             format!("copy `{}`: the keys of the entity and its source are too long for a back-reference", copy.name);
@@ -101,21 +102,24 @@ fn reference(image: &Image) -> Properties {
     properties
 }
 
-/// The row key of a back-reference. Lengths stand before what may hold any character, so that no two are alike.
-fn reference_row(source: &str, copy: &str, holder: &RowKey) -> String {
-    let RowKey { partition, row } = holder;
-    format!("{}{copy}|{}|{partition}|{row}", references_to(source), partition.len())
-}
-
-/// What the row keys of all back-references of a source begin with.
+/// What the row keys of all back-references of a source begin with. Lengths stand before what may hold any character, so that no two are alike.
 pub(crate) fn references_to(source: &str) -> String {
     format!("{REFERENCE}{}|{source}|", source.len())
 }
 
 /// What the row keys of all back-references of a copy begin with; of holders in one partition, where it is told.
-pub(crate) fn references_by(source: &str, copy: &CopySchema, partition: Option<&str>) -> String {
-    let by = format!("{}{}|", references_to(source), copy.name);
-    partition.map_or(by.clone(), |partition| format!("{by}{}|{partition}|", partition.len()))
+pub(crate) fn references_by(source: &str, by: CopiedBy, partition: Option<&str>) -> String {
+    let copy = (by.holder, by.copy);
+    partition.map_or_else(|| references_as(source, copy), |partition| references_of(source, copy, partition))
+}
+
+/// The same: holders in other tables may have the same keys, and call their copies alike.
+fn references_as(source: &str, (holder, copy): (&EntitySchema, &CopySchema)) -> String {
+    format!("{}{}.{}|", references_to(source), holder.entity_type, copy.name)
+}
+
+fn references_of(source: &str, copy: (&EntitySchema, &CopySchema), partition: &str) -> String {
+    format!("{}{}|{partition}|", references_as(source, copy), partition.len())
 }
 
 /// A back-reference of a copy that the model knows.

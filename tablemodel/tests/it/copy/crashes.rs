@@ -271,7 +271,7 @@ async fn a_refused_write_takes_its_claim_back_where_the_holder_had_let_the_sourc
     db.update(path(), |badge| Ok(badge.id = 1)).await.unwrap();
     let of_three = || async {
         let rows = super::all_rows(&*db.store()).await.into_iter();
-        let rows = rows.filter(|((_, _, row), _)| row.starts_with("~~ref|6|e_0003|bearer|"));
+        let rows = rows.filter(|((_, _, row), _)| row.starts_with("~~ref|6|e_0003|Badge.bearer|"));
         rows.map(|(_, properties)| properties).collect::<Vec<_>>()
     };
     let before = of_three().await;

@@ -105,7 +105,7 @@ async fn the_checker_of_these_tests_finds_what_is_planted() {
         assert_exact(&db, "before").await;
         let key = |table: &str, partition: &str, row: &str| (table.to_owned(), partition.to_owned(), row.to_owned());
         let the_desk = key("Desks", "r1", "desk_0001");
-        let reference = key("Company", "A", "~~ref|6|e_0001|who|2|r1|desk_0001");
+        let reference = key("Company", "A", "~~ref|6|e_0001|Desk.who|2|r1|desk_0001");
         let mut changed = rows_in(&*db.store(), "Desks").await[&the_desk].clone();
         match planted {
             0 => {

@@ -1,5 +1,6 @@
 //! Copies of another entity's properties: whatever fails between, they are in the end what their sources are.
 
+mod alike;
 mod bound;
 mod chain;
 mod claiming;
@@ -209,8 +210,9 @@ pub(super) async fn faults(store: &dyn TableStore) -> Vec<String> {
         }
         if let (Some(id), Some(of), false) = (id, of, kind.contains('.')) {
             let tail = format!("{}|{partition}|{row}", partition.len());
+            let (holder, _) = kind.split_once('@').unwrap();
             let name = copy.to_lowercase();
-            wanted.push(("Company".to_owned(), of, format!("~~ref|6|e_{id:04}|{name}|{tail}")));
+            wanted.push(("Company".to_owned(), of, format!("~~ref|6|e_{id:04}|{holder}.{name}|{tail}")));
         }
     }
     let is_live = |properties: &Properties| properties.get("_dead").is_none() && properties.get("_claim").is_none();

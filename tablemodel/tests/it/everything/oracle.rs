@@ -197,8 +197,9 @@ impl Rows {
         if rule == Rule::BackReferenceForgotten {
             return;
         }
-        let (partition, row) = &self.key;
-        let place = format!("~~ref|{}|{}|{copy}|{}|{partition}|{row}", source.1.len(), source.1, partition.len());
+        let ((partition, row), (holder, _)) = (&self.key, kind.split_once('.').unwrap());
+        let lengths = [source.1.len(), partition.len()];
+        let place = format!("~~ref|{}|{}|{holder}.{copy}|{}|{partition}|{row}", lengths[0], source.1, lengths[1]);
         let fields = self.away((table, source.0, place), kind, Some(&[]));
         fields.insert("_table".into(), "Everything".into());
     }

@@ -279,7 +279,7 @@ impl<'a> Saboteur<'a> {
             let (table, partition, key) = match kind {
                 "Person.~dead@2" => ("Everything", "K000", format!("p_05555_{nth:05}")),
                 "Person.by_city@2" => ("Cities", "Nowhere", format!("c_{nth}")),
-                "Fan.~backing@1" => ("Sponsors", "003", format!("~~ref|7|sponsor|backing|4|K000|f_{nth}")),
+                "Fan.~backing@1" => ("Sponsors", "003", format!("~~ref|7|sponsor|Fan.backing|4|K000|f_{nth}")),
                 _ => ("Everything", "Ghosts", format!("~~agg|{nth}|Members")),
             };
             if ["Person.by_city@2", "Fan.~backing@1"].contains(&kind) {
