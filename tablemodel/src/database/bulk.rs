@@ -29,6 +29,7 @@ use crate::{
         beside::{Beside, Room, let_go},
         execute::Asked,
         flights::BYTES_IN_FLIGHT,
+        vain::is_of_all,
     },
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
@@ -370,9 +371,9 @@ async fn write_changes(db: &Database, registered: &Registered, changes: &[Change
 fn concerns_all(error: &Error, together: bool) -> bool {
     match error.kind() {
         ErrorKind::OutcomeUnknown => true,
-        ErrorKind::Unavailable if together => false, // rows of others that go with them kept changing: fewer may do better
+        ErrorKind::Unavailable if together => is_of_all(error), // else rows of others that go with them kept changing: fewer may do better
         // Else another is busy with what that one asks for, or that one's blob is refused.
         ErrorKind::Denied | ErrorKind::Unavailable => error.operation().is_none(),
-        _ => false,
+        _ => is_of_all(error),
     }
 }

@@ -11,7 +11,7 @@ use tablemodel_store::{Continuation, KeyRange, Page, Query, Row, RowKey, Shown, 
 use crate::{
     database::{
         Database, Registered, bulk::rows_each, followers::Copying, older::NOTHING, outbox::Outgoing,
-        registration::Registration,
+        registration::Registration, vain::is_of_all,
     },
     error::{Error, ErrorKind, Result},
     key::beginning_with,
@@ -190,7 +190,7 @@ impl Database {
     }
 
     /// Brings the copies of holders of one partition up to date. A batch that cannot be written is written again in halves, so
-    /// that one holder holds no other up.
+    /// that one holder holds no other up; but not while the store takes no batch at all.
     pub(super) fn recopy(&self, schema: &'static EntitySchema, keys: Vec<RowKey>) -> BoxFuture<'_, Result<()>> {
         async move {
             let registered = self.registered(schema)?;
@@ -203,6 +203,7 @@ impl Database {
                     Err(error) => Err(error),
                 };
                 match written {
+                    Err(error) if is_of_all(&error) => return failed.and(Err(error)),
                     Err(_) if changes.len() > 1 => {
                         let (first, second) = changes.split_at(changes.len() / 2);
                         rest.extend([second, first]);

@@ -46,6 +46,7 @@ mod traffic;
 mod transfer;
 mod turns;
 mod upgrade;
+mod vain;
 mod verify;
 mod write;
 

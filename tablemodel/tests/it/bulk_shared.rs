@@ -1,13 +1,23 @@
 //! Bulk writing of entities that meet in rows: those of aggregates and lists, and the sources that they copy. Each such row
 //! is written once for many of them, none is lost by it, and who cannot be written is named.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::stream;
 use tablemodel::{
     BulkReport, Consistency, ErrorKind, RowKey,
     prelude::*,
-    store::StoreErrorKind,
+    store::{
+        StoreErrorKind,
+        fault::{Call, Request},
+    },
     testing::{CallKind, Chances, Fault, Script, TestDatabase},
 };
 
@@ -284,4 +294,43 @@ async fn writers_that_come_between_are_counted_too() {
         assert_exact(&db, 1, &format!("{mode:?}")).await;
         assert_eq!(Sale::find().shop("shop0").count(&db).await.unwrap(), 440);
     }
+}
+
+/// Lets no commit through from now on, and counts those that are tried.
+fn close(db: &TestDatabase, tried: &Arc<AtomicUsize>) {
+    let tried = Arc::clone(tried);
+    db.fail(move |call: &Call<'_>| match call.request {
+        Request::Commit(_) => {
+            tried.fetch_add(1, Ordering::Relaxed);
+            Some(Fault::error(StoreErrorKind::Unavailable))
+        }
+        _ => None,
+    });
+}
+
+/// Each of them would wait for the same in vain.
+#[tokio::test]
+async fn a_store_that_is_busy_is_not_asked_for_each_entity() {
+    let (db, tried) = (database(Consistency::Atomic).await, Arc::default());
+    close(&db, &tried);
+    let report = insert(&db, (0..64).map(visit)).await;
+    assert_eq!((report.written, report.failed.len()), (0, 64));
+    assert!(report.failed.iter().all(|error| *error.kind() == ErrorKind::Unavailable), "{:?}", report.failed);
+    assert_eq!(tried.load(Ordering::Relaxed), 8);
+}
+
+#[tokio::test]
+async fn a_lease_that_is_over_is_not_asked_for_with_each_entity() {
+    let (db, tried) = (database(Consistency::Azure).await, Arc::default());
+    let visits = (0..64).map(|id| {
+        if id == 0 {
+            db.clock().advance(Duration::from_secs(120));
+            close(&db, &tried);
+        }
+        visit(id)
+    });
+    let report = insert(&db, visits).await;
+    assert_eq!((report.written, report.failed.len()), (0, 64));
+    assert!(report.failed.iter().all(|error| *error.kind() == ErrorKind::LeaseExpired), "{:?}", report.failed);
+    assert!(tried.load(Ordering::Relaxed) <= 4, "{tried:?}");
 }

@@ -11,8 +11,12 @@ use futures_util::stream;
 use tablemodel::{
     Consistency,
     prelude::*,
-    store::{Action, Batch, Condition, Receipts, RowKey, StoreError, TableStore, limits},
-    testing::{CallKind, TestDatabase},
+    store::{
+        Action, Batch, Condition, Receipts, RowKey, StoreError, StoreErrorKind, TableStore,
+        fault::{Call, Request},
+        limits,
+    },
+    testing::{CallKind, Fault, Script, TestDatabase},
 };
 
 use super::{
@@ -229,4 +233,25 @@ async fn a_thousand_holders_of_one_partition_follow_in_batches_of_their_own_size
             assert_eq!(most, 2 * ORDERS as usize + 1, "each order and its row of the index, and the product");
         }
     }
+}
+
+/// While the desks cannot be written, no smaller batch of them can: the caller, whose change is made, is not kept waiting for each.
+#[tokio::test]
+async fn a_store_that_is_busy_is_not_asked_for_each_holder() {
+    let db = crowded(Consistency::Azure).await;
+    let tried = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&tried);
+    db.fail(move |call: &Call<'_>| match call.request {
+        Request::Commit(batches) if batches.iter().any(|batch| batch.table == "Desks") => {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Some(Fault::error(StoreErrorKind::Unavailable))
+        }
+        _ => None,
+    });
+    rename(&db, "Ann").await;
+    // Of three rooms one batch each, tried eight times.
+    assert!(tried.load(Ordering::Relaxed) <= 3 * 8, "{tried:?}");
+    db.fail(Script::new());
+    settle(&db).await;
+    assert_exact(&db, "not busy any more").await;
 }

@@ -1,0 +1,22 @@
+//! Errors that each of many writes would meet alike: what is split then asks a store that is busy for each of them, with all its pauses.
+//!
+//! Nothing is read or written here.
+
+use std::error::Error as _;
+
+use crate::{
+    database::calls::is_transient,
+    error::{Error, ErrorKind},
+};
+
+/// Whether any other write of this program would fail so now: the store takes none, or none of this program.
+pub(super) fn is_of_all(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::LeaseExpired => true,
+        // Else rows keep changing, or another is busy with one of them.
+        ErrorKind::Unavailable | ErrorKind::OutcomeUnknown => {
+            error.source().and_then(|cause| cause.downcast_ref()).is_some_and(is_transient)
+        }
+        _ => false,
+    }
+}
