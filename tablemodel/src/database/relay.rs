@@ -252,7 +252,7 @@ impl Relay {
         let Some(schema) = self.schema_of(&dirty.table, row) else { return Ok(()) };
         let progress = Progress::of(row);
         let is_done = progress.delivered.is_some();
-        if progress.poison.is_some() && !is_done && !round.hurried {
+        if progress.poison.is_some() && !round.hurried {
             round.report.poisoned += 1;
             return Ok(());
         }

@@ -11,6 +11,7 @@ pub(crate) struct Progress {
     pub(crate) attempts: i32,
     pub(crate) due: Option<DateTime>,
     pub(crate) delivered: Option<DateTime>,
+    /// Why it was set aside, unless it was delivered since.
     pub(crate) poison: Option<String>,
 }
 
@@ -25,11 +26,12 @@ impl Progress {
             Some(ValueRef::Int32(attempts)) => attempts,
             _ => 0,
         };
+        let delivered = time(DELIVERED);
         let poison = match row.properties.get(POISON) {
-            Some(ValueRef::String(text)) => Some(text.to_owned()),
+            Some(ValueRef::String(text)) if delivered.is_none() => Some(text.to_owned()),
             _ => None,
         };
-        Self { attempts, due: time(DUE), delivered: time(DELIVERED), poison }
+        Self { attempts, due: time(DUE), delivered, poison }
     }
 }
 

@@ -13,7 +13,7 @@ use tablemodel::{
     testing::{Fault, FaultPlan, Script, TestDatabase},
 };
 
-use super::{Model, Worker, assert_exact, leftovers, rows_in, settle, worker, workers};
+use super::{Model, Worker, assert_exact, at, leftovers, rows_in, settle, worker, workers};
 use crate::{
     stall::{NoSleep, Program, Suspended},
     tools::DieInDelivery,
@@ -296,6 +296,31 @@ async fn what_is_discarded_is_left_to_repair() {
     assert!(!db.verify().await.unwrap().is_clean());
     drop(db.repair().await.unwrap());
     assert_exact(&db, &workers(&db).await, "repaired").await;
+    assert_eq!(leftovers(&db).await, []);
+}
+
+#[tokio::test]
+async fn what_was_delivered_after_it_was_set_aside_is_not_told_as_set_aside() {
+    let db = stuck().await;
+    db.update(at!("A", 1), |worker| Ok(worker.city = "Oslo".into())).await.unwrap();
+    for _ in 0..40 {
+        db.clock().advance(seconds(600));
+        db.relay().run_once().await.unwrap();
+    }
+    let poisoned = db.relay().poisoned().await.unwrap();
+    assert_eq!(poisoned.len(), 2, "that it goes to Rome, and that it leaves it");
+    let delete = Batch::new("Cities", "Rome").with("A_0001", Action::Delete(Condition::Exists));
+    db.store().commit(&[delete]).await.unwrap();
+    assert_eq!(db.relay().drain().await.unwrap().delivered, 2);
+    assert_eq!(db.relay().poisoned().await.unwrap(), [], "what it left waits for the fence");
+    for gone in &poisoned {
+        // Without them nothing would sweep what they left.
+        assert_eq!(db.relay().discard(gone).await.unwrap_err().kind(), &ErrorKind::NotFound);
+        assert_eq!(db.relay().retry(gone).await.unwrap_err().kind(), &ErrorKind::NotFound);
+    }
+    db.clock().advance(seconds(601));
+    db.relay().run_once().await.unwrap();
+    assert_exact(&db, &workers(&db).await, "swept").await;
     assert_eq!(leftovers(&db).await, []);
 }
 
