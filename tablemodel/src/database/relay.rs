@@ -274,12 +274,13 @@ impl Relay {
             return Ok(());
         }
         let done = self.work(dirty, row, schema, is_done).await;
-        let is_left = known == Some(true) || matches!(done, Ok(false));
+        let is_left = known == Some(true) || (matches!(done, Ok(false)) && !is_done);
         if is_left {
             let failed = done.as_ref().is_err_and(may_pass);
             self.left.remember(&dirty.table, row, self.db.since(), failed);
         }
         match done {
+            Ok(false) if is_done => round.report.fenced += 1,
             Ok(false) => round.report.waiting += 1,
             Ok(true) if is_done => round.report.swept += 1,
             Ok(true) => round.report.delivered += 1,
@@ -324,7 +325,7 @@ impl Relay {
         (!forms::is_of_other(schema, &row.properties)).then_some(schema)
     }
 
-    /// Whether all that the row tells of is done: some may be left to a program that has more indexes.
+    /// Whether all that the row tells of is done: some may be left to a program that has more indexes, or to another round.
     async fn work(&self, dirty: &Dirty, row: &Row, schema: &'static EntitySchema, is_done: bool) -> Result<bool> {
         if row.key.row.starts_with(INTENT) {
             return match self.db.intent(schema, &row.key).await? {
@@ -341,11 +342,10 @@ impl Relay {
             since: dirty.read,
         };
         match (is_done, self.db.is_atomic()) {
-            (false, false) => return self.db.deliver(&outgoing).await,
-            (false, true) => self.deliver_at_once(&outgoing, row).await?,
-            (true, _) => self.sweep(&outgoing, row).await?,
+            (false, false) => self.db.deliver(&outgoing).await,
+            (false, true) => self.deliver_at_once(&outgoing, row).await.map(|()| true),
+            (true, _) => self.sweep(&outgoing, row).await,
         }
-        Ok(true)
     }
 
     async fn note_failure(&self, dirty: &Dirty, row: &Row, attempts: i32, error: &Error) -> Result<()> {

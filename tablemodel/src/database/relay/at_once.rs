@@ -25,6 +25,6 @@ impl Relay {
         let registered = self.db.registered(schema)?;
         met.note(self.db.deliver_copies(&registered, outgoing).await)?;
         met.first()?;
-        self.sweep(outgoing, row).await
+        self.sweep(outgoing, row).await.map(drop)
     }
 }

@@ -21,7 +21,7 @@ pub struct RelayReport {
     pub waiting: u64,
     /// Outbox rows that failed too often: see [`Relay::poisoned`](crate::Relay::poisoned).
     pub poisoned: u64,
-    /// Delivered outbox rows whose tombstones wait for the fence.
+    /// Delivered outbox rows whose tombstones wait for the fence, or until the last outbox row of their entity is delivered too.
     pub fenced: u64,
     /// Delivered outbox rows whose tombstones were swept.
     pub swept: u64,

@@ -22,14 +22,14 @@ fn is_after(other: &Row, row: &Row, tombstone: &Row) -> bool {
 }
 
 impl Relay {
-    /// Takes away the tombstones that the intent left, the entity's own last of all, and then the outbox row.
-    pub(in crate::database) async fn sweep(&self, outgoing: &Outgoing, row: &Row) -> Result<()> {
+    /// Takes away the tombstones that the intent left, the entity's own last of all, and then the outbox row. Whether it was time for that.
+    pub(in crate::database) async fn sweep(&self, outgoing: &Outgoing, row: &Row) -> Result<bool> {
         let others = self.others(outgoing, row).await?;
         if !self.db.is_atomic() && others.iter().any(|other| Progress::of(other).delivered.is_none()) {
-            return Ok(()); // the entity's tombstone holds until its last outbox row is delivered
+            return Ok(false); // the entity's tombstone holds until its last outbox row is delivered
         }
         if !self.db.moves_of(outgoing.schema, &outgoing.owner()).await?.is_empty() {
-            return Ok(()); // ..and until it has arrived where it moves to
+            return Ok(false); // ..and until it has arrived where it moves to
         }
         for entry in &outgoing.intent.entries {
             let table = self.db.table_name(&entry.table);
@@ -57,10 +57,10 @@ impl Relay {
             if others.is_empty() {
                 self.db.remove_row(&outgoing.table, &primary).await?;
             } else if !others.iter().any(|other| is_after(other, row, &primary)) {
-                return Ok(()); // none of them would take the entity's tombstone away
+                return Ok(false); // none of them would take the entity's tombstone away
             }
         }
-        self.db.remove_row(&outgoing.table, row).await
+        self.db.remove_row(&outgoing.table, row).await.map(|()| true)
     }
 
     /// The other outbox rows of the entity.

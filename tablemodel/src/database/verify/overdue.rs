@@ -39,7 +39,7 @@ impl Database {
             (true, _) if self.leaves(&*self.registered(schema)?, &outgoing.intent) => return Err(self.left(&outgoing)?),
             (false, _) => return if self.deliver(&outgoing).await? { Ok(()) } else { Err(self.left(&outgoing)?) },
             (true, false) => self.relay().deliver_at_once(&outgoing, &row).await?,
-            (true, true) => self.relay().sweep(&outgoing, &row).await?,
+            (true, true) => drop(self.relay().sweep(&outgoing, &row).await?),
         }
         match self.get_row(&table, key).await? {
             None => Ok(()),

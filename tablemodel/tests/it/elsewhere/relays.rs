@@ -324,6 +324,26 @@ async fn what_was_delivered_after_it_was_set_aside_is_not_told_as_set_aside() {
     assert_eq!(leftovers(&db).await, []);
 }
 
+/// What an entity's last outbox row holds up is not swept yet.
+#[tokio::test]
+async fn a_round_tells_what_it_swept_and_nothing_else() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    let mut there = db.insert(&worker("A", 1)).await.unwrap();
+    there.city = "Oslo".into();
+    db.save(&mut there).await.unwrap();
+    db.clock().advance(seconds(601));
+    db.fail(DieInDelivery);
+    let _ = db.update(at!("A", 1), |worker| Ok(worker.city = "Bern".into())).await;
+    let db = db.reopen::<Model>().await.unwrap();
+    db.fail(Script::new());
+    let report = db.relay().run_once().await.unwrap();
+    assert_eq!((report.waiting, report.fenced, report.swept), (1, 1, 0), "{report:?}");
+    settle(&db).await;
+    db.clock().advance(seconds(601));
+    assert_eq!(db.relay().run_once().await.unwrap().swept, 2);
+    assert_eq!(leftovers(&db).await, []);
+}
+
 /// Fails whatever takes a row away from the table of cities.
 struct Unswept;
 
