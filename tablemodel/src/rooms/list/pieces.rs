@@ -2,7 +2,7 @@
 //!
 //! Nothing of rows is known here.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, cmp::Ordering, collections::BTreeMap};
 
 use tablemodel_store::{key::compare, size::utf16_len};
 
@@ -30,18 +30,40 @@ pub(super) fn free_number(chunks: &[Chunk]) -> u32 {
     (1..).zip(taken).find(|(free, taken)| free != taken).map_or(chunks.len() as u32 + 1, |(free, _)| free)
 }
 
-/// Puts keys in and takes keys out; whether that changes anything.
+/// Puts keys in and takes keys out; whether that changes anything. Each key is moved once, however many come and go: a list in a blob may
+/// have a million.
 pub(super) fn apply_all<'k>(keys: &mut Vec<Cow<'k, str>>, edits: &BTreeMap<&'k str, bool>) -> bool {
-    let mut changes = false;
+    let mut places: Vec<(usize, Option<&'k str>)> = Vec::with_capacity(edits.len());
     for (key, adds) in edits {
         match (keys.binary_search_by(|other| compare(other, key)), adds) {
-            (Err(at), true) => keys.insert(at, Cow::Borrowed(key)),
-            (Ok(at), false) => drop(keys.remove(at)),
-            _ => continue,
+            (Err(at), true) => places.push((at, Some(key))),
+            (Ok(at), false) => places.push((at, None)),
+            _ => {}
         }
-        changes = true;
     }
+    // Edits are in the order of UTF-8.
+    places.sort_unstable_by(|(a, new), (b, other)| a.cmp(b).then_with(|| in_front(*new, *other)));
+    let changes = !places.is_empty();
+    let mut rest = std::mem::replace(keys, Vec::with_capacity(keys.len() + places.len())).into_iter();
+    let mut passed = 0;
+    for (at, new) in places {
+        keys.extend(rest.by_ref().take(at - passed));
+        passed = at;
+        match new {
+            Some(new) => keys.push(Cow::Borrowed(new)),
+            None => passed += usize::from(rest.next().is_some()),
+        }
+    }
+    keys.extend(rest);
     changes
+}
+
+/// What comes first at one place: what is new there, in order, is in front of what goes.
+fn in_front(a: Option<&str>, b: Option<&str>) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => compare(a, b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    }
 }
 
 /// Whether all that is added comes after all that was there: then chunks are left full, for more of the kind.
@@ -87,4 +109,46 @@ pub(super) fn separator(before: &str, after: &str) -> String {
     let ends = after.char_indices().map(|(at, c)| at + c.len_utf8());
     let beginnings = ends.filter_map(|end| after.get(..end));
     beginnings.into_iter().find(|text| compare(text, before).is_gt()).unwrap_or(after).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sorted(keys: &BTreeMap<String, bool>) -> Vec<Cow<'_, str>> {
+        let mut keys: Vec<_> = keys.keys().map(|key| Cow::Borrowed(key.as_str())).collect();
+        keys.sort_by(|a, b| compare(a, b));
+        keys
+    }
+
+    fn keys() -> impl Strategy<Value = BTreeMap<String, bool>> {
+        prop::collection::btree_map("[a-c\u{FFEE}\u{10437}]{0,3}", any::<bool>(), 0..40)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_there_afterwards_was_put_in_or_was_not_taken_out(before in keys(), edits in keys()) {
+            let mut wanted = before.clone();
+            for (key, adds) in &edits {
+                if *adds { wanted.insert(key.clone(), true) } else { wanted.remove(key) };
+            }
+            let mut found = sorted(&before);
+            let edits = edits.iter().map(|(key, adds)| (key.as_str(), *adds)).collect();
+            let changes = apply_all(&mut found, &edits);
+            prop_assert_eq!(&found, &sorted(&wanted));
+            prop_assert_eq!(changes, found != sorted(&before));
+        }
+    }
+
+    /// To move all behind it for each key would take minutes.
+    #[test]
+    fn many_keys_are_put_among_very_many() {
+        let all: Vec<_> = (0..800_000).map(|key| format!("{key:07}")).collect();
+        let of = |rest: usize| all.iter().skip(rest).step_by(2).map(String::as_str);
+        let mut keys: Vec<_> = of(0).map(Cow::Borrowed).collect();
+        assert!(apply_all(&mut keys, &of(1).map(|key| (key, true)).collect()));
+        assert!(keys.iter().eq(&all));
+    }
 }
