@@ -51,7 +51,7 @@ impl Run<'_> {
             return Ok(Next::Later); // another changed a row that several entities meet in
         }
         match failed.planned.role {
-            Role::Primary => self.after_primary(&error, failed).await,
+            Role::Primary => self.after_primary(&error, failed, plan).await,
             // The row's key holds the sequence of the change: another wrote the entity at the same moment.
             Role::Outbox | Role::List(_) | Role::Cell => Ok(Next::Later),
             Role::Source | Role::Holder => {
@@ -59,7 +59,7 @@ impl Run<'_> {
                 Ok(Next::Later)
             }
             Role::Part => match plan.head_of(failed) {
-                Some(head) => self.after_primary(&error, head).await,
+                Some(head) => self.after_primary(&error, head, plan).await,
                 None => Err(error.into()),
             },
             Role::Index(index) => self.after_index(&error, failed, index, plan).await,
@@ -67,7 +67,12 @@ impl Run<'_> {
     }
 
     /// A refused primary row: a tombstone is written over, anything else is the caller's to decide.
-    pub(super) async fn after_primary(&mut self, error: &StoreError, failed: &BatchRow) -> Result<Next> {
+    pub(super) async fn after_primary(
+        &mut self,
+        error: &StoreError,
+        failed: &BatchRow,
+        plan: &BatchPlan,
+    ) -> Result<Next> {
         let (schema, change) = (failed.schema, failed.change);
         let expected_absent = matches!(failed.planned.action, Action::Insert(_));
         let was_needed = self.was_needed(failed);
@@ -78,6 +83,9 @@ impl Run<'_> {
         let found = self.learn_entity(schema, &failed.planned.row, Copies::AreToFollow).await?.cloned();
         let dead = found.as_ref().is_some_and(|row| matches!(system::kind(&row.properties), RowKind::Tombstone { .. }));
         let raced = expected_absent && found.is_none();
+        if expected_absent && dead {
+            self.learn_places(plan).await?; // each refusal tells of one alone
+        }
         if was_needed || raced || (expected_absent && dead) {
             return Ok(Next::Again); // the plan rested on a read that is no longer true, or did not know of the tombstone
         }
@@ -96,6 +104,16 @@ impl Run<'_> {
             _ => "the entity changed since it was read; read it again and decide anew",
         };
         Err(Error::new(kind, detail).of(schema.entity_type).at_key(key).in_operation(change).caused_by(error.clone()))
+    }
+
+    /// Learns what stands where the plan puts entities, as far as that is not known.
+    async fn learn_places(&mut self, plan: &BatchPlan) -> Result<()> {
+        let puts = plan.rows.iter().map(|row| &row.planned);
+        let puts = puts.filter(|row| row.role == Role::Primary && matches!(row.action, Action::Insert(_)));
+        let rows = puts.map(|row| row.row.as_str()).filter(|row| !self.known.contains_key(*row)).collect();
+        let found = self.db.rows_at(&self.registered.table, self.partition, rows).await?;
+        self.known.extend(found.into_iter().map(|(row, found)| (row.to_owned(), found)));
+        Ok(())
     }
 
     /// Whether the write rested on a row that this run read, and not on one that the caller had read.

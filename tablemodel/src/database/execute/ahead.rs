@@ -114,6 +114,6 @@ impl Run<'_> {
         if refused.planned.role == Role::Holder {
             return Ok(Next::Later); // read again, and copied anew
         }
-        self.after_primary(&error, refused).await
+        self.after_primary(&error, refused, plan).await
     }
 }

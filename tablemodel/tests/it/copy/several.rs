@@ -249,3 +249,22 @@ async fn one_beside_a_key_of_two_that_it_copies_is_named_or_follows_both() {
         }
     }
 }
+
+/// In one commit over several partitions each of the sources that were not there has left a tombstone.
+#[tokio::test]
+async fn sources_may_be_loaded_after_those_that_copy_them() {
+    for db in both_modes::<Travel>().await {
+        let code = |number: u32| format!("C{number:02}");
+        let flights = (0..40).map(|number| {
+            let (day, country, from, to) = (format!("d{}", number % 3), "no".into(), code(number), code(number + 1));
+            Flight { day, number, country, from, to, origin: None, destination: None }
+        });
+        db.bulk().insert_iter(flights).await.unwrap().into_result().unwrap();
+        let airports = (0..41).map(|number| Airport { country: "no".into(), code: code(number), name: code(number) });
+        let report = db.bulk().insert_iter(airports).await.unwrap();
+        assert_eq!((report.written, report.failed.len()), (41, 0), "{:?}", report.failed.first());
+        assert_clean(&db).await;
+        let flight = Flight::find().day("d1").number(7).one(&db).await.unwrap().unwrap();
+        assert_eq!(flight.destination.as_ref().map(|place| place.name.as_str()), Some("C08"));
+    }
+}

@@ -126,6 +126,31 @@ async fn opening_in_the_atomic_mode_delivers_and_sweeps_what_the_other_mode_left
     assert_exact(&db, &workers(&db).await, "atomic").await;
 }
 
+/// Of each it is only found out by a refusal that something stands there.
+#[tokio::test]
+async fn a_batch_takes_the_places_of_many_that_were_deleted() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    let all: Vec<_> = (1..=30).map(|id| worker("A", id)).collect();
+    for worker in &all {
+        let inserted = db.insert(worker).await.unwrap();
+        db.delete(inserted).await.unwrap();
+    }
+    let (one, others) = all.split_at(20);
+    let mut batch = db.batch(Worker::in_partition("A"));
+    for worker in one {
+        batch.insert(worker);
+    }
+    batch.commit().await.unwrap();
+    let report = db.bulk().insert_iter(others.to_vec()).await.unwrap();
+    assert_eq!((report.written, report.failed.len()), (10, 0), "{:?}", report.failed.first());
+    settle(&db).await;
+    assert_exact(&db, &all, "inserted anew").await;
+    let mut batch = db.batch(Worker::in_partition("A"));
+    batch.insert(&worker("A", 31)).insert(&worker("A", 7));
+    let error = batch.commit().await.unwrap_err();
+    assert_eq!((error.kind(), error.operation()), (&ErrorKind::AlreadyExists, Some(1)));
+}
+
 #[tokio::test]
 async fn a_row_of_another_owner_at_an_index_rows_key_is_never_overwritten() {
     let db = TestDatabase::new::<Model>().await.unwrap();
