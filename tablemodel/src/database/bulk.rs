@@ -29,7 +29,7 @@ use crate::{
         beside::{Beside, Room, let_go},
         execute::Asked,
         flights::BYTES_IN_FLIGHT,
-        vain::is_of_all,
+        vain::{is_of_a_race, is_of_all},
     },
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
@@ -373,7 +373,7 @@ fn concerns_all(error: &Error, together: bool) -> bool {
         ErrorKind::OutcomeUnknown => true,
         ErrorKind::Unavailable if together => is_of_all(error), // else rows of others that go with them kept changing: fewer may do better
         // Else another is busy with what that one asks for, or that one's blob is refused.
-        ErrorKind::Denied | ErrorKind::Unavailable => error.operation().is_none(),
+        ErrorKind::Denied | ErrorKind::Unavailable => error.operation().is_none() && !is_of_a_race(error),
         _ => is_of_all(error),
     }
 }

@@ -10,18 +10,24 @@ use std::{
     time::Duration,
 };
 
+use async_trait::async_trait;
 use futures_util::stream;
 use tablemodel::{
     BulkReport, Consistency, ErrorKind, RowKey,
     prelude::*,
     store::{
-        StoreErrorKind,
+        Action, Batch, Condition, Receipts, StoreError, StoreErrorKind, TableStore,
         fault::{Call, Request},
     },
     testing::{CallKind, Chances, Fault, Script, TestDatabase},
 };
 
-use crate::points::points;
+use crate::{
+    between::{Around, Between},
+    bulk::{self, thing},
+    points::points,
+    stall::NoSleep,
+};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Shops", partition = "{shop}", row = "s_{id:05}")]
@@ -333,4 +339,37 @@ async fn a_lease_that_is_over_is_not_asked_for_with_each_entity() {
     assert_eq!((report.written, report.failed.len()), (0, 64));
     assert!(report.failed.iter().all(|error| *error.kind() == ErrorKind::LeaseExpired), "{:?}", report.failed);
     assert!(tried.load(Ordering::Relaxed) <= 4, "{tried:?}");
+}
+
+/// Writes one row anew, as it is, right before each commit that would.
+struct Hot;
+
+#[async_trait]
+impl Between for Hot {
+    async fn commit(&self, inner: &dyn TableStore, batches: &[Batch]) -> Result<Vec<Receipts>, StoreError> {
+        let key = RowKey::new("p0", "000025");
+        let is_it = |batch: &Batch| batch.operations.iter().any(|operation| operation.row == key.row);
+        if batches.iter().any(is_it)
+            && let Some(row) = inner.get("Things", &key).await?
+        {
+            let same = Action::Replace(row.properties, Condition::Exists);
+            inner.commit(&[Batch::new("Things", &key.partition).with(key.row, same)]).await?;
+        }
+        inner.commit(batches).await
+    }
+}
+
+#[tokio::test]
+async fn one_that_others_keep_writing_fails_alone() {
+    for mode in MODES {
+        let db = crate::migrate::store_of::<bulk::Model>(mode).await;
+        insert(&db, (0..40).map(|id| thing(0, id))).await.into_result().unwrap();
+        let builder = Database::builder().consistency(mode).clock(Arc::new(db.clock().clone()));
+        let builder = builder.sleep(Arc::new(NoSleep)).deadline(Duration::MAX);
+        let other = builder.with_store::<bulk::Model>(Around::over(db.store(), Hot)).await.unwrap();
+        let report = other.bulk().upsert_iter((0..40).map(|id| thing(0, id))).await.unwrap();
+        assert_eq!((report.written, report.failed.len()), (39, 1), "{mode:?}: {:?}", report.failed.first());
+        assert_eq!(*report.failed[0].kind(), ErrorKind::Unavailable);
+        assert_eq!(report.failed[0].key().unwrap().row, "000025");
+    }
 }
