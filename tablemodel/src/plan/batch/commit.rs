@@ -137,10 +137,9 @@ impl BatchPlan {
                 let before = places.get(&(&row.away, &row.row)).and_then(|at: &usize| writes.get(*at));
                 before.is_some_and(|(_, _, first)| first.is_some())
             };
-            let is_missing = !missing.is_empty()
-                && missing.contains(&(row.away.clone(), row.row.clone(), self.state_of(&row.owner)))
-                && !is_put();
-            let Some(action) = row.action(is_missing) else { continue };
+            let was_missing = !missing.is_empty()
+                && missing.contains(&(row.away.clone(), row.row.clone(), self.state_of(&row.owner)));
+            let Some(action) = row.action(was_missing && !is_put()) else { continue };
             let at = *places.entry((&row.away, &row.row)).or_insert(writes.len());
             let Some((_, _, first)) = writes.get_mut(at) else {
                 writes.push((row.away.clone(), row.row.clone(), Some(action)));
@@ -149,7 +148,8 @@ impl BatchPlan {
             *first = match first.take().map(|first| fold(first, action.clone())) {
                 None => Some(action),
                 Some(Folded::One(action)) => Some(action),
-                Some(Folded::Nothing) => None,
+                // While an index is built the row may have been there before.
+                Some(Folded::Nothing) => Some(action).filter(|_| !row.was && !was_missing),
                 Some(Folded::Impossible) => {
                     let detail =
                         format!("two entities of the batch want one row of another partition (row `{}`)", row.row);

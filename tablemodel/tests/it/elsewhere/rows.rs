@@ -1,8 +1,13 @@
 //! The rows of other partitions follow every operation, in both modes.
 
-use tablemodel::{Consistency, ErrorKind, prelude::*, testing::TestDatabase};
+use tablemodel::{
+    Consistency, ErrorKind, IndexState, Value,
+    prelude::*,
+    store::{Action, Batch},
+    testing::TestDatabase,
+};
 
-use super::{Model, Worker, assert_exact, at, leftovers, settle, worker, workers};
+use super::{Model, Worker, assert_exact, at, leftovers, rows_in, settle, worker, workers};
 
 async fn both() -> [TestDatabase; 2] {
     [TestDatabase::new::<Model>().await.unwrap(), TestDatabase::atomic::<Model>().await.unwrap()]
@@ -124,6 +129,32 @@ async fn opening_in_the_atomic_mode_delivers_and_sweeps_what_the_other_mode_left
     assert_eq!(leftovers(&db).await, Vec::<(String, String, String)>::new());
     atomic.insert(&worker("A", 3)).await.unwrap();
     assert_exact(&db, &workers(&db).await, "atomic").await;
+}
+
+/// A row of an index that is being built may be there or not, also one that a batch writes before it takes it away.
+#[tokio::test]
+async fn a_batch_that_passes_through_a_value_leaves_no_row_of_an_index_that_is_built() {
+    for is_there in [true, false] {
+        let db = TestDatabase::atomic::<Model>().await.unwrap();
+        let state = if is_there { IndexState::Readable } else { IndexState::Absent };
+        for state in [state, IndexState::WriteOnly] {
+            let row = [("EntityType", "~index@1".into()), ("_seq", Value::Int64(1)), ("State", state.word().into())];
+            let row = Action::InsertOrReplace(row.into_iter().collect());
+            db.store().commit(&[Batch::new("tmschema", "s").with("index|Worker|by_city", row)]).await.unwrap();
+            let db = db.reopen::<Model>().await.unwrap();
+            if state != IndexState::WriteOnly {
+                db.insert(&worker("A", 1)).await.unwrap();
+                continue;
+            }
+            let mut batch = db.batch(Worker::in_partition("A"));
+            for city in ["Rome", "Oslo"] {
+                batch.upsert(&Worker { city: city.into(), ..worker("A", 1) });
+            }
+            batch.commit().await.unwrap();
+        }
+        let cities: Vec<_> = rows_in(&*db.store(), "Cities").await.into_keys().map(|(_, city, _)| city).collect();
+        assert_eq!(cities, ["Oslo"], "it is there: {is_there}");
+    }
 }
 
 /// Of each it is only found out by a refusal that something stands there.
