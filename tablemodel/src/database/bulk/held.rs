@@ -88,11 +88,12 @@ impl Held {
         let share = self.share(&change, bytes);
         self.entities += 1;
         self.bytes += bytes + share.fetched;
+        let partitions = self.open.len();
         let chunk = self.open.entry(partition).or_default();
-        let full = (chunk.rows_with(&share) > self.most.rows).then(|| chunk.take());
+        let full = (chunk.rows_with(&share) > self.most.rows).then(|| chunk.take(partitions));
         chunk.add(change, share);
         let is_large = chunk.bytes >= self.most.bytes || chunk.fetched >= FETCHED_BYTES;
-        let large = is_large.then(|| chunk.take());
+        let large = is_large.then(|| chunk.take(partitions));
         full.into_iter().chain(large).for_each(|chunk| self.is_due(chunk));
         if self.entities >= HELD_ENTITIES || self.bytes >= HELD_BYTES {
             self.release(HELD_ENTITIES / 2, HELD_BYTES / 2);
@@ -144,10 +145,12 @@ impl Held {
 }
 
 impl Chunk {
-    /// What it holds, and leaves room for as much: where one batch was filled, another may be.
-    fn take(&mut self) -> Self {
-        let next = Self { changes: Vec::with_capacity(self.changes.len()), ..Self::default() };
-        std::mem::replace(self, next)
+    /// What it holds, and leaves room for as much: where one batch was filled, another may be. Not in each of so many partitions that
+    /// this would be more than all that may wait.
+    fn take(&mut self, partitions: usize) -> Self {
+        let count = self.changes.len();
+        let room = if partitions.saturating_mul(count) <= HELD_ENTITIES { count } else { 0 };
+        std::mem::replace(self, Self { changes: Vec::with_capacity(room), ..Self::default() })
     }
 
     /// Its rows, if this were added.
@@ -207,4 +210,31 @@ pub(in crate::database) fn rows_each(schema: &'static EntitySchema) -> usize {
     let others = 2 * (schema.copies.len() + schema.aggregates.len()) + contributions;
     let former = schema.former().count(); // taken away with the first write of an older row
     own + here + lists + others + former + usize::from(schema.has_outbox())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Notes", entity_type = "Note", partition = "{book}", row = "{id}")]
+    struct Note {
+        book: u32,
+        id: u32,
+    }
+
+    #[test]
+    fn what_waits_takes_little_more_memory_than_its_entities() {
+        let mut held = Held::of(Note::SCHEMA, Most { rows: 100, bytes: 1 << 20 });
+        for book in 0..9_000 {
+            for id in 0..101 {
+                held.add(Image::of(&Note { book, id }).expect("an image"), Change::Insert);
+            }
+            held.due.clear();
+        }
+        assert_eq!(held.entities, 9_000, "one of each partition");
+        let room: usize = held.open.values().map(|chunk| chunk.changes.capacity()).sum();
+        assert!(room <= 3 * HELD_ENTITIES, "room for {room}");
+    }
 }
