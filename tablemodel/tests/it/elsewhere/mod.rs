@@ -1,5 +1,6 @@
 //! Rows in other partitions: whatever fails between, they are in the end exactly those that the entities want.
 
+mod aside;
 mod crashes;
 mod delivery;
 mod later;
