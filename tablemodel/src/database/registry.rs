@@ -9,7 +9,7 @@ pub(super) mod kept;
 mod known;
 pub(super) mod lapsed;
 pub(super) mod moved;
-mod recording;
+pub(super) mod recording;
 mod registered;
 
 use std::{

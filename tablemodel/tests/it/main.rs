@@ -26,6 +26,7 @@ mod claims;
 mod copy;
 mod crashes;
 mod current;
+mod cut_import;
 mod derives;
 mod elsewhere;
 mod entities;

@@ -25,6 +25,9 @@ use crate::{
 
 const FORMAT: i64 = 1;
 
+/// The row that stands while rows of an import have come, and the states of their indexes have not.
+pub(in crate::database) const IMPORT: &str = "import";
+
 impl Database {
     /// Records the model's entities and indexes where the store does not know them, then loads. Cost: two reads of the registry, and one
     /// for each entity that is not on record.
@@ -82,15 +85,16 @@ fn is_to_be_told(schema: &EntitySchema, rows: &HashMap<String, Row>) -> bool {
 }
 
 /// The rows that are not there yet. The indexes of an entity that is new to the store are complete from the start,
-/// since it has no rows; those of an adopted table, or added later, have to be built first, and so do aggregates in which others are
-/// counted.
+/// since it has no rows; those of an adopted table, after an import that was cut short, or added later, have to be built first, and so do
+/// aggregates in which others are counted.
 fn missing(table: &str, schema: &'static EntitySchema, rows: &HashMap<String, Row>, now: i64) -> Result<Batch> {
     let is_new = !rows.contains_key(&entity_row(schema));
+    let may_have_rows = schema.adopt || rows.contains_key(IMPORT);
     let mut batch = Batch::new(table, PARTITION);
     for name in followers(schema).chain(rewrites::recorded(schema)) {
         let row = index_row(schema.entity_type, &name);
         if !rows.contains_key(&row) {
-            let is_complete = is_new && !schema.adopt && !is_taken(schema.entity_type, &name, rows)?;
+            let is_complete = is_new && !may_have_rows && !is_taken(schema.entity_type, &name, rows)?;
             let state = if is_complete { IndexState::Readable } else { IndexState::Absent };
             let mut properties = record("~index@1", now);
             properties.insert("State", state.word());

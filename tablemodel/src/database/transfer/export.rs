@@ -16,6 +16,7 @@ use crate::{
         registry::{
             SCHEMA_TABLE, lapsed,
             moved::{LeftBehind, check_stays},
+            recording::IMPORT,
         },
     },
     error::{Error, ErrorKind, Result},
@@ -159,7 +160,7 @@ impl<W: Write + Send> Lines<'_, W> {
     }
 
     fn write(&mut self, row: &Row) -> Result<()> {
-        if is_lease(self.name, row) {
+        if stays(self.name, row) {
             return Ok(());
         }
         self.count += 1;
@@ -196,7 +197,7 @@ fn unwritten(error: std::io::Error) -> Error {
     Error::new(ErrorKind::Denied, "the export cannot be written").caused_by(error)
 }
 
-/// Whether the row is a lease of a program: of no meaning in another store.
-fn is_lease(table: &str, row: &Row) -> bool {
-    table.eq_ignore_ascii_case(SCHEMA_TABLE) && row.key.row.starts_with(INSTANCE)
+/// Whether the row is of no meaning in another store: the lease of a program, or that an import is not over.
+fn stays(table: &str, row: &Row) -> bool {
+    table.eq_ignore_ascii_case(SCHEMA_TABLE) && (row.key.row.starts_with(INSTANCE) || row.key.row == IMPORT)
 }

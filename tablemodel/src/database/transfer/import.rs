@@ -8,7 +8,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use tablemodel_store::{Action, Batch, Operation, Row, RowKey, StoreError, StoreErrorKind, limits, size};
+use tablemodel_store::{Action, Batch, Condition, Operation, Row, RowKey, StoreError, StoreErrorKind, limits, size};
 
 use super::Transferred;
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
         calls::{ATTEMPTS, Haste, is_transient},
         flights::BYTES_IN_FLIGHT,
         outbox::DIRTY_TABLE,
+        registry::{PARTITION, SCHEMA_TABLE, record, recording::IMPORT},
     },
     error::{Error, ErrorKind, Result},
     row_json,
@@ -26,8 +27,9 @@ impl Database {
     /// Inserts the rows of an export. Tables are created where they are missing; a row that exists is an error.
     ///
     /// Rows come as they were stored, derived rows included, so that the store is as it was (but for ETags and
-    /// timestamps). Call it on a fresh database, and [`Database::ensure_tables`] after it.
-    /// Cost: one request per 100 rows of a partition, 32 partitions at a time, or 1,024 in a store of this process, and about 64 MiB of
+    /// timestamps). Call it on a fresh database, and [`Database::ensure_tables`] after it. If that is called after an import that was cut short,
+    /// or of lines that were, no index is read (`IndexNotReady`) before it is built (`apply`); what is not there has to be imported all the same.
+    /// Cost: four requests, one for each table, and one per 100 rows of a partition, 32 partitions at a time, or 1,024 in a store of this process, and about 64 MiB of
     /// them; each batch is all or nothing, the whole is not. In the atomic mode what an outbox among the rows holds is delivered at the end.
     ///
     /// # Errors
@@ -36,6 +38,7 @@ impl Database {
     /// and what is under way is still finished; where several batches are refused, the first is told.
     pub async fn import(&self, from: impl BufRead) -> Result<Transferred> {
         self.check_writable()?;
+        self.note_import(true).await?;
         let mut importing = Importing::of(self);
         let taken = importing.take_all(from).await;
         importing.land_all().await;
@@ -44,11 +47,37 @@ impl Database {
             return Err(error); // it was sent before the line that could not be taken
         }
         taken?;
+        if tables.iter().any(|name| name.eq_ignore_ascii_case(SCHEMA_TABLE)) {
+            self.note_import(false).await?;
+        }
         self.load_registry().await?;
         if self.is_atomic() && tables.iter().any(|name| name.eq_ignore_ascii_case(DIRTY_TABLE)) {
             self.deliver_imported().await?;
         }
         Ok(Transferred { rows, tables: tables.len() as u64 })
+    }
+
+    /// Notes that rows come whose indexes may never be complete, or that the states came which tell of that: the last lines.
+    async fn note_import(&self, begins: bool) -> Result<()> {
+        let table = self.registry_table();
+        if begins {
+            self.create_missing(&table).await?;
+        }
+        let action = match begins {
+            true => Action::InsertOrReplace(record("~import@1", self.environment().clock.now().ticks())),
+            false => Action::Delete(Condition::Exists),
+        };
+        let batches = [Batch::new(table, PARTITION).with(IMPORT, action)];
+        let mut attempt = 0;
+        loop {
+            match self.commit_unleased(&batches, attempt).await {
+                Err(error) if is_transient(&error) && attempt + 1 < ATTEMPTS => self.pause(attempt).await,
+                // Another import that ended took it, or the reply was lost.
+                Err(error) if error.kind() == StoreErrorKind::RowNotFound => return Ok(()),
+                noted => return Ok(noted.map(drop)?),
+            }
+            attempt += 1;
+        }
     }
 
     /// Delivers what a store that commits one partition at a time had under way. What it names may be in tables that had no
