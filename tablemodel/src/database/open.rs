@@ -176,7 +176,9 @@ impl DatabaseBuilder {
         self
     }
 
-    /// After how long tombstones are swept (10 min): the same for every program that uses the store.
+    /// After how long tombstones are swept (10 min): the same for every program that uses the store, and at least four times the
+    /// [`deadline`](Self::deadline). What is delivered is given up after half of it, and a request that was sent by then may be under way for a
+    /// deadline more.
     pub fn fence(mut self, fence: Duration) -> Self {
         self.fence = fence;
         self
