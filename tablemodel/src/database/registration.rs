@@ -4,6 +4,8 @@
 //! Only one request follows another here; what a back-reference holds is decided in `rooms::copy`, and what is taken back in
 //! `database::copies`.
 
+use std::collections::HashSet;
+
 use tablemodel_store::{Action, Batch, Condition, Properties, Receipts, Row, RowKey};
 
 use crate::{
@@ -36,6 +38,27 @@ pub(super) struct Registration {
     pub(super) over: Option<Properties>,
 }
 
+/// Whether each of the changes is the last that says which sources its entity names: what an earlier one of the batch says is so of nothing
+/// that is written.
+fn are_last(changes: &[Change]) -> Vec<bool> {
+    let mut said = HashSet::new();
+    let mut are_last: Vec<_> = changes.iter().rev().map(|change| is_last(change, &mut said)).collect();
+    are_last.reverse();
+    are_last
+}
+
+/// Whether the change is of an entity of which nothing was said, and from now on it was.
+fn is_last<'c>(change: &'c Change, said: &mut HashSet<&'c RowKey>) -> bool {
+    let is_last = !said.contains(change.key());
+    match change {
+        Change::Insert(image) | Change::Upsert(image) => said.extend([&image.key]),
+        Change::Save { old, new } => said.extend([old.key(), &new.key]),
+        Change::Delete { old, .. } => said.extend([old.key()]),
+        _ => {}
+    }
+    is_last
+}
+
 impl Run<'_> {
     /// Puts the back-references that must be there before their holder is: of copies that restrict the deletion of a
     /// source in another partition. The source is written with each, as it is, under its ETag: a deletion that did not see
@@ -44,8 +67,9 @@ impl Run<'_> {
         if self.db.is_atomic() {
             return Ok(());
         }
-        for (number, (change, is_again)) in in_turn(changes, Change::key).enumerate() {
-            if !change.schema().copies.is_empty() {
+        let turns = in_turn(changes, Change::key).zip(are_last(changes));
+        for (number, ((change, is_again), is_last)) in turns.enumerate() {
+            if is_last && !change.schema().copies.is_empty() {
                 self.register_change(change, is_again).await.map_err(|error| error.in_operation(number))?;
             }
         }

@@ -16,6 +16,7 @@ mod older;
 mod oracle;
 mod races;
 mod renamed;
+mod repeated;
 mod rows;
 mod several;
 mod told;
