@@ -126,13 +126,21 @@ impl Database {
         }
     }
 
-    /// What an outbox row means for copies: those that the entity keeps, and those that others keep of it.
-    pub(super) async fn deliver_copies(&self, registered: &Registered, outgoing: &Outgoing) -> Result<()> {
-        let schema = registered.schema;
+    /// What an outbox row means for the copies that the entity keeps.
+    ///
+    /// To be done before the totals that count it are brought: a source that is the target of one has another number behind that, for which
+    /// the entity would be written again, and what its writer was given would not be current.
+    pub(super) async fn deliver_kept(&self, outgoing: &Outgoing) -> Result<()> {
+        let schema = outgoing.schema;
         let is_of_copy = |name: &str| schema.derived_position(name).is_some_and(|at| schema.copy(at).is_some());
         if outgoing.intent.copies || outgoing.intent.entries.iter().any(|entry| is_of_copy(&entry.index)) {
             self.recopy(schema, vec![outgoing.owner()]).await?;
         }
+        Ok(())
+    }
+
+    /// What it means for those that others keep of it.
+    pub(super) async fn deliver_copied(&self, registered: &Registered, outgoing: &Outgoing) -> Result<()> {
         if outgoing.intent.copied.is_empty() {
             return Ok(());
         }

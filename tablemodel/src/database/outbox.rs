@@ -286,8 +286,9 @@ impl Database {
             .map(|claim| self.settle_claim(outgoing.schema, &owner, &claim.entry, outgoing.since))
             .collect();
         met.all(stream::iter(settled).buffer_unordered(CONCURRENT_TARGETS)).await?;
+        met.note(self.deliver_kept(outgoing).await)?;
         met.note(self.settle_contributions(outgoing.schema, contributions, states, outgoing.since).await)?;
-        met.note(self.deliver_copies(&registered, outgoing).await)?;
+        met.note(self.deliver_copied(&registered, outgoing).await)?;
         met.first()?;
         Ok((sequence, leaves_dead))
     }

@@ -23,7 +23,8 @@ impl Relay {
         let strays = outgoing.intent.entries.iter().filter(|entry| entry.claimed(schema).is_none());
         met.note(self.db.touch(schema, &owner, strays.cloned().collect()).await)?;
         let registered = self.db.registered(schema)?;
-        met.note(self.db.deliver_copies(&registered, outgoing).await)?;
+        met.note(self.db.deliver_kept(outgoing).await)?;
+        met.note(self.db.deliver_copied(&registered, outgoing).await)?;
         met.first()?;
         self.sweep(outgoing, row).await.map(drop)
     }

@@ -152,3 +152,60 @@ async fn a_fault_at_any_call_leaves_counts_and_copies_as_they_were_or_will_be() 
         }
     }
 }
+
+/// The same, of a team in a partition of its own.
+mod elsewhere {
+    use tablemodel::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Workers", partition = "{site}", row = "w_{id:04}")]
+    #[table(count(Team, key(name = team), into = members))]
+    pub(super) struct Worker {
+        pub(super) site: String,
+        pub(super) id: u32,
+        pub(super) team: String,
+        #[table(copy_of(Team, key(name = team)))]
+        pub(super) of: Option<Title>,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Teams", partition = "{name}", row = "team")]
+    pub(super) struct Team {
+        pub(super) name: String,
+        pub(super) title: String,
+        #[table(aggregate)]
+        pub(super) members: i64,
+    }
+
+    #[derive(Debug, Clone, PartialEq, Projection)]
+    #[table(of = Team)]
+    pub(super) struct Title {
+        pub(super) title: String,
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Model {
+        Worker(Worker),
+        Team(Team),
+    }
+}
+
+#[tokio::test]
+async fn what_is_counted_elsewhere_by_what_it_copies_is_current_after_its_write() {
+    use elsewhere::{Model, Team, Worker};
+    for mode in crate::migrate::MODES {
+        let db = crate::migrate::store_of::<Model>(mode).await;
+        for name in ["A", "B"] {
+            db.insert(&Team { name: name.into(), title: name.to_lowercase(), members: 0 }).await.unwrap();
+        }
+        let mut worker = db.insert(&Worker { site: "s".into(), id: 1, team: "A".into(), of: None }).await.unwrap();
+        worker.team = "B".into();
+        db.save(&mut worker).await.unwrap();
+        assert_eq!(worker.of.as_ref().unwrap().title, "b");
+        let team = Team::find().name("B").one(&db).await.unwrap().unwrap();
+        assert_eq!(team.members, 1);
+        db.delete(worker).await.unwrap();
+        settle(&db).await;
+        assert!(db.verify().await.unwrap().is_clean());
+    }
+}
