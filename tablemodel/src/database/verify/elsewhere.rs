@@ -69,8 +69,8 @@ impl Database {
         }
         let dead = gathered(checks, |check| &mut check.dead);
         for (of, (schema, row)) in dead.iter().filter(|_| self.is_atomic()) {
-            if !self.registered(schema)?.setting.copied.is_empty()
-                && !self.is_awaited(schema, row).await?
+            if !self.is_awaited(schema, row).await?
+                && !self.has_outbox_rows(schema, &row.key, |_| true).await?
                 && let Some(check) = checks.get_mut(*of)
             {
                 check.litter.push((row.key.clone(), row.etag.clone()));
@@ -270,8 +270,8 @@ impl Database {
 
     /// A tombstone of an entity: something must be left to sweep it.
     async fn check_dead(&self, schema: &'static EntitySchema, row: &Row) -> Result<Option<Violation>> {
-        if self.is_atomic() && !self.registered(schema)?.setting.copied.is_empty() {
-            return Ok(None); // left for whoever waits for the entity to come; a repair takes those of nobody
+        if self.is_atomic() {
+            return Ok(None); // left for whoever waits, or waited in a release before, for the entity to come; a repair takes those of nobody
         }
         if !self.is_older_than_fences(row, 2) || self.has_outbox_rows(schema, &row.key, |_| true).await? {
             return Ok(None);

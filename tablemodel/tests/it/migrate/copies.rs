@@ -213,6 +213,31 @@ async fn they_are_taken_back_and_built_again_and_dropped() {
     }
 }
 
+/// In one commit over several partitions a source that was not there has left a tombstone, which no model tells of by then.
+#[tokio::test]
+async fn a_copy_of_what_was_not_there_leaves_nothing_wrong_when_it_is_dropped() {
+    const FENCES: Duration = Duration::from_secs(4_000);
+    for mode in MODES {
+        let store = store_of::<Model>(mode).await;
+        let (league, club) = ("l0".to_owned(), "c0".to_owned());
+        let db = next::<Model>(&store).await;
+        let team = Team { league, number: 1, club, captain_id: Some(9), captain: None };
+        db.insert(&team).await.expect("its captain is still to come");
+        assert_clean(&db, "awaited").await;
+        drop(db);
+        store.clock().advance(FENCES);
+        let db = next::<before::Model>(&store).await;
+        assert_clean(&db, "dropped").await;
+        assert_eq!(db.repair().await.expect("repaired").swept, 0, "{mode:?}: whoever has the copy waits for it");
+        db.migrations().contract().await.expect("taken away");
+        assert_clean(&db, "taken away").await;
+        let swept = db.repair().await.expect("repaired").swept;
+        assert_eq!(swept, u64::from(mode == Consistency::Atomic), "{mode:?}: nobody does");
+        assert!(all_rows(&db, "Club").await.is_empty(), "{mode:?}");
+        assert_clean(&db, "repaired").await;
+    }
+}
+
 #[tokio::test]
 async fn the_building_of_copies_that_died_anywhere_is_taken_up() {
     // In the atomic mode it comes with the tables.
