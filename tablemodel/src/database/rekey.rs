@@ -110,7 +110,7 @@ impl Database {
         let partition = to.key.partition.clone();
         let mut moving = Move { id, from: old.key().clone(), to };
         let was = Image::written(schema, &old)?;
-        self.check_fits(registered, &moving).await?;
+        self.check_fits(registered, &moving, &old).await?;
         self.mark_moving(schema, &moving.from.partition).await?;
         self.mark_moving(schema, &moving.to.key.partition).await?;
         let reserved = self.reserve(registered, &moving, &was).await?;
@@ -183,7 +183,31 @@ impl Database {
 
     /// That the arrival is a batch within the limits, and what it adds to aggregates within their range, before anything is
     /// written.
-    async fn check_fits(&self, registered: &Registered, moving: &Move) -> Result<()> {
+    async fn check_fits(&self, registered: &Registered, moving: &Move, old: &Group) -> Result<()> {
+        let is_over = |error: &Error| *error.kind() == ErrorKind::Overflow;
+        let arrive = Change::Arrive(Box::new(moving.clone()));
+        let alone = self.check_moving(registered, moving, std::slice::from_ref(&arrive)).await;
+        if !moving.stays() || moving.to.schema.aggregates.is_empty() {
+            alone?;
+            return moving.check_intent();
+        }
+        // Within its partition it has left the totals that it comes to; but the two are no one batch.
+        let leave = Change::Leave { old: old.clone(), to: Box::new(moving.clone()) };
+        match (alone, self.check_moving(registered, moving, &[leave, arrive]).await) {
+            (_, Err(error)) if is_over(&error) => Err(error),
+            (Err(error), both) if both.is_err() || !is_over(&error) => Err(error),
+            _ => moving.check_intent(),
+        }
+    }
+
+    /// What is told of these changes of a move before it begins.
+    async fn check_moving(&self, registered: &Registered, moving: &Move, changes: &[Change]) -> Result<()> {
+        let run = Run::new(self, registered, &moving.to.key.partition);
+        run.knowing(self.reserved(moving)?).check(changes).await.map_err(Error::alone)
+    }
+
+    /// The new key as it is once it is reserved.
+    fn reserved(&self, moving: &Move) -> Result<Known> {
         let now = self.environment().clock.now();
         let row = |row: &str, properties| Row {
             key: RowKey::new(moving.to.key.partition.clone(), row),
@@ -197,9 +221,7 @@ impl Database {
             let holding = row(&held.row, held.properties);
             known.insert(held.row, Some(holding));
         }
-        let mut run = Run::new(self, registered, &moving.to.key.partition).knowing(known);
-        run.check(&[Change::Arrive(Box::new(moving.clone()))]).await.map_err(Error::alone)?;
-        moving.check_intent()
+        Ok(known)
     }
 
     /// Claims the values that the entity has only at its new key, then takes it from the old one.

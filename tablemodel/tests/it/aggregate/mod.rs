@@ -10,6 +10,7 @@ mod ranked;
 mod rows;
 mod several;
 mod sharded;
+mod shifted;
 mod stalls;
 
 pub(crate) use self::crashes::a_fault_at_any_store_call_leaves_old_or_new_and_the_aggregates_of_it as enumerate;
