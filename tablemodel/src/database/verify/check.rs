@@ -125,11 +125,8 @@ impl Check {
                 }
                 (RowKind::Derived { name, .. }, Some(schema), _) if aggregate::is_cell(&row) => {
                     check.derived += 1;
-                    // One that the model dropped, or has not yet, is another program's to keep.
                     let property = name.trim_start_matches('~');
-                    let is_held = schema.property(property).is_some_and(|property| property.aggregate)
-                        || schema.sharded(property).is_some();
-                    if is_held && db.is_told(schema, property, check.strict)? {
+                    if shared::is_held(schema, property) && db.is_told(schema, property, check.strict)? {
                         check.cells.insert(row.key.row.clone(), row);
                     }
                 }
@@ -152,7 +149,7 @@ impl Check {
         check.parts(db, &parts);
         check.missing();
         check.lists();
-        check.aggregates();
+        check.aggregates(db);
         Ok(check)
     }
 

@@ -65,6 +65,11 @@ impl Totals {
         self.0.entry(into.cell()).or_insert_with(|| Sum::none(into));
     }
 
+    /// Without those of which this is not so, by the type of the target and the property.
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(&str, &str) -> bool) {
+        self.0.retain(|_, sum| is_kept(sum.into.target.entity_type, sum.into.property.property));
+    }
+
     /// What is wrong with the cells and targets of a partition: the row key it is about, why, and what puts it right.
     pub(crate) fn faults(
         &self,

@@ -70,3 +70,67 @@ async fn the_last_source_of_a_target_of_a_version_without_totals_leaves_nothing(
         assert_clean(&db, "another").await;
     }
 }
+
+/// The release after, which counts no more: the board says nothing, and posts of before are still counted in its cell.
+mod after {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Boards", version = 3, previous = super::Board, partition = "{board}", row = "board")]
+    pub(super) struct Board {
+        pub(super) board: String,
+        pub(super) motto: String,
+    }
+
+    impl Upgrade<super::Board> for Board {
+        fn upgrade(old: super::Board) -> Result<Self, UpgradeError> {
+            Ok(Self { board: old.board, motto: old.motto })
+        }
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Boards", version = 2, previous = super::Post, partition = "{board}", row = "post_{id:04}")]
+    pub(super) struct Post {
+        pub(super) board: String,
+        pub(super) id: u32,
+    }
+
+    impl Upgrade<super::Post> for Post {
+        fn upgrade(old: super::Post) -> Result<Self, UpgradeError> {
+            Ok(Self { board: old.board, id: old.id })
+        }
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableModel)]
+    pub(super) enum Forum {
+        Board(Board),
+        Post(Post),
+    }
+}
+
+#[tokio::test]
+async fn sources_of_a_version_with_a_total_that_none_after_it_has_are_right_as_they_are() {
+    for mode in MODES {
+        let old = crate::migrate::store_of::<Forum>(mode).await;
+        old.insert(&Board { board: "b".into(), motto: "On".into(), posts: 0 }).await.unwrap();
+        // More than are migrated with the tables.
+        for id in 0..202 {
+            old.insert(&Post { board: "b".into(), id }).await.unwrap();
+        }
+        old.clock().advance(std::time::Duration::from_secs(130));
+        let db = next::<after::Forum>(&old).await;
+        assert_clean(&db, "as they were").await;
+        assert_eq!(db.repair().await.unwrap().repaired, 0, "{mode:?}");
+        db.insert(&after::Post { board: "b".into(), id: 300 }).await.unwrap();
+        let set = |board: &mut after::Board| {
+            board.motto = "Off".into();
+            Ok(())
+        };
+        db.update(after::Board::find().board("b"), set).await.unwrap();
+        db.delete(after::Post::find().board("b").id(7).one(&db).await.unwrap().unwrap()).await.unwrap();
+        assert_clean(&db, "of both versions").await;
+        assert!(db.migrations().apply().await.unwrap().is_complete(), "{mode:?}");
+        db.migrations().contract().await.unwrap();
+        assert_clean(&db, "as new").await;
+    }
+}

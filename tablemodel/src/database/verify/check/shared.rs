@@ -20,8 +20,13 @@ use crate::{
         aggregate::{self, Recount},
         list,
     },
-    schema::AggregateSchema,
+    schema::{AggregateSchema, EntitySchema},
 };
+
+/// Whether the entity holds this aggregate. One that the model dropped, or has not yet, is another program's to keep.
+pub(super) fn is_held(schema: &'static EntitySchema, property: &str) -> bool {
+    schema.property(property).is_some_and(|property| property.aggregate) || schema.sharded(property).is_some()
+}
 
 impl Check {
     /// Each list against the keys that the entities want in it.
@@ -50,10 +55,12 @@ impl Check {
     }
 
     /// Each cell and each entity that holds an aggregate, against what the sources come to.
-    pub(super) fn aggregates(&mut self) {
+    pub(super) fn aggregates(&mut self, db: &Database) {
         if self.untold {
             return;
         }
+        // Sources of an older version may add to what no version after it has.
+        self.totals.retain(|target, property| db.entity_of(target).is_some_and(|schema| is_held(schema, property)));
         let (cells, targets) = (std::mem::take(&mut self.cells), std::mem::take(&mut self.targets));
         for (row, detail, recount) in self.totals.faults(&cells, &targets) {
             let kind = match &recount {
