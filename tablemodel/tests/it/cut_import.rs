@@ -91,6 +91,6 @@ async fn a_whole_import_leaves_nothing_to_build_and_exports_the_same() {
         let again = String::from_utf8(again).expect("text");
         assert!(again.lines().map(timeless).eq(lines.iter().map(|line| timeless(line))), "{mode:?}: {again}");
         assert!(copy.migrations().plan().await.expect("planned").is_empty(), "{mode:?}");
-        assert_eq!(Room::by_name().name("blue").all(&*copy).await.expect("read").len(), 3, "{mode:?}");
+        assert_eq!(Room::by_name().name("blue").all(&copy).await.expect("read").len(), 3, "{mode:?}");
     }
 }

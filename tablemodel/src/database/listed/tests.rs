@@ -56,18 +56,18 @@ fn another(number: u32, adopt: bool) -> &'static EntitySchema {
     }))
 }
 
-async fn opened(model: &'static [&'static EntitySchema], folder: &Path) -> Database {
+async fn opened(model: &'static [&'static EntitySchema], folder: &Path) -> crate::Result<Database> {
     let builder = Database::builder().consistency(Consistency::Azure).durability(Durability::Bulk);
-    let db = builder.open_file(model, &folder.join("things.tablemodel")).await.unwrap();
-    db.ensure_tables().await.unwrap();
-    db
+    let db = builder.open_file(model, &folder.join("things.tablemodel")).await?;
+    db.ensure_tables().await?;
+    Ok(db)
 }
 
 #[tokio::test]
 async fn a_program_of_a_very_large_model_has_a_lease_and_tells_all_that_it_knows() {
     let folder = tempfile::tempdir().unwrap();
     let model = model(false);
-    let db = opened(model, folder.path()).await;
+    let db = opened(model, folder.path()).await.unwrap();
     db.insert(&Thing { place: "A".into(), id: 1, name: "n".into() }).await.unwrap();
     let rows = db.registry_rows().await.unwrap();
     let (_, lease) = rows.iter().find(|(key, _)| key.starts_with(INSTANCE)).unwrap();
@@ -79,7 +79,7 @@ async fn a_program_of_a_very_large_model_has_a_lease_and_tells_all_that_it_knows
 #[tokio::test]
 async fn very_many_indexes_are_built_by_one_migration() {
     let folder = tempfile::tempdir().unwrap();
-    let db = opened(model(true), folder.path()).await;
+    let db = opened(model(true), folder.path()).await.unwrap();
     let steps = db.migrations().plan().await.unwrap().steps;
     assert!(steps.len() >= 120, "{}", steps.len());
     db.migrations().apply().await.unwrap().into_result().unwrap();
