@@ -23,7 +23,7 @@ pub struct Poisoned {
     pub entity: RowKey,
     /// How often it was tried.
     pub attempts: i32,
-    /// The last error, its first 512 characters.
+    /// The last error, its first 512 UTF-16 units.
     pub error: String,
 }
 
