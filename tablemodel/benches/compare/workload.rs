@@ -23,6 +23,7 @@ pub(crate) enum Workload {
     BulkLoad,
     InsertAlone,
     InsertTogether,
+    UpdateAlone,
     UpdateTogether,
     PointGet,
     UniqueLookup,
@@ -32,10 +33,11 @@ pub(crate) enum Workload {
 
 impl Workload {
     /// All, in the order in which they run.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::BulkLoad,
         Self::InsertAlone,
         Self::InsertTogether,
+        Self::UpdateAlone,
         Self::UpdateTogether,
         Self::PointGet,
         Self::UniqueLookup,
@@ -49,6 +51,7 @@ impl Workload {
             Self::BulkLoad => "bulk load",
             Self::InsertAlone => "insert, 1 task",
             Self::InsertTogether => "insert, 64 tasks",
+            Self::UpdateAlone => "update that moves an index row, 1 task",
             Self::UpdateTogether => "update that moves an index row, 64 tasks",
             Self::PointGet => "point get",
             Self::UniqueLookup => "unique lookup",
@@ -63,7 +66,7 @@ impl Workload {
             Self::BulkLoad | Self::Range => Some(0.7),
             Self::InsertTogether | Self::UpdateTogether => Some(0.8),
             Self::PointGet => Some(0.6),
-            Self::InsertAlone | Self::UniqueLookup | Self::FirstLookup => None,
+            Self::InsertAlone | Self::UpdateAlone | Self::UniqueLookup | Self::FirstLookup => None,
         }
     }
 
@@ -86,7 +89,7 @@ impl Workload {
     const fn operations(self, quick: bool) -> u32 {
         let operations = match self {
             Self::BulkLoad => 0,
-            Self::InsertAlone => 128,
+            Self::InsertAlone | Self::UpdateAlone => 128,
             // Long enough that the first commits, before the tasks are spread over several, are a small part.
             Self::InsertTogether | Self::UpdateTogether => 64 * TASKS,
             Self::PointGet => 40_000,
@@ -126,7 +129,8 @@ impl<S: Side> Arena<S> {
             Workload::BulkLoad => self.bulk_load().await,
             Workload::InsertAlone => self.insert(1, operations, round).await,
             Workload::InsertTogether => self.insert(TASKS, operations, round).await,
-            Workload::UpdateTogether => self.rename(operations, round).await,
+            Workload::UpdateAlone => self.rename(1, operations, round).await,
+            Workload::UpdateTogether => self.rename(TASKS, operations, round).await,
             Workload::PointGet => self.get(operations, round).await,
             Workload::UniqueLookup => self.look_up(operations, round).await,
             Workload::FirstLookup => self.look_up_first(operations, round).await,
@@ -183,15 +187,15 @@ impl<S: Side> Arena<S> {
     }
 
     /// No two tasks change one employee.
-    async fn rename(&self, operations: u32, round: u32) -> Result<f64> {
-        let (each, share) = (operations / TASKS, self.count / TASKS);
+    async fn rename(&self, tasks: u32, operations: u32, round: u32) -> Result<f64> {
+        let (each, share) = (operations / tasks, self.count / tasks);
         let begun = Instant::now();
-        let writers = (0..TASKS).map(|task| {
+        let writers = (0..tasks).map(|task| {
             let side = self.side.clone();
             tokio::spawn(async move {
                 for at in 0..each {
                     let seed = seed(round, task * each + at);
-                    let id = (seed % u64::from(share)) as u32 * TASKS + task;
+                    let id = (seed % u64::from(share)) as u32 * tasks + task;
                     let name = last_name(seed >> 32);
                     let kept = side.rename(id, &name).await?;
                     expect(S::employee(&kept).last_name == name)?;
@@ -203,7 +207,7 @@ impl<S: Side> Arena<S> {
         for writer in writers {
             writer.await??;
         }
-        Ok(rate(each * TASKS, begun))
+        Ok(rate(each * tasks, begun))
     }
 
     async fn get(&self, operations: u32, round: u32) -> Result<f64> {
