@@ -4,9 +4,7 @@
 //! A line is a row as [`Database::export`](crate::Database::export) writes it; an export is a file of golden rows. Contents of blobs are
 //! not among the rows of a store; those that are made here hold them.
 
-#[cfg(feature = "cli")]
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use tablemodel_store::{DateTime, Properties, Row};
 
@@ -332,11 +330,16 @@ fn rows(schema: &'static EntitySchema, lines: &str) -> Result<Vec<(String, Row)>
 
 fn groups(schema: &'static EntitySchema, lines: &str) -> Result<Vec<Group>> {
     let own = rows(schema, lines)?.into_iter().filter(|(table, _)| table.eq_ignore_ascii_case(schema.table));
-    let rows = own.map(|(_, row)| row).collect();
-    let (mut parts, heads) = Parts::apart(rows, |row| system::is_part_of(&row.properties, schema.entity_type));
+    let is_part = |row: &Row| system::is_part_of(&row.properties, schema.entity_type);
+    let (of_entities, heads): (Vec<Row>, Vec<Row>) = own.map(|(_, row)| row).partition(is_part);
+    let mut partitions: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    of_entities.into_iter().for_each(|part| partitions.entry(part.key.partition.clone()).or_default().push(part));
+    let apart = partitions.into_iter().map(|(partition, rows)| (partition, Parts::apart(rows, |_| true).0));
+    let mut parts: BTreeMap<String, Parts> = apart.collect();
     let settled = |head: Row| {
         let torn = |torn: part::Torn| Error::corrupt(torn.detail).of(schema.entity_type).at_key(torn.key);
-        part::settled(parts.with(head)).map_err(torn)
+        let of_partition = parts.entry(head.key.partition.clone()).or_default();
+        part::settled(of_partition.with(head)).map_err(torn)
     };
     heads.into_iter().filter(|row| is_head(schema, row)).map(settled).collect()
 }

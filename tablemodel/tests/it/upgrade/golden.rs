@@ -1,7 +1,7 @@
 //! Golden rows: text beside the program that every later version must be able to read.
 
 use tablemodel::{
-    ErrorKind,
+    ErrorKind, TableEntity,
     testing::{golden_rows, read_golden, upgrade_is_pure},
 };
 
@@ -41,4 +41,20 @@ fn what_is_no_golden_row_is_told_by_its_line() {
     assert!(error.to_string().contains("line 2"), "{error}");
     let newer = V1.replace("Employee@1", "Employee@9");
     assert_eq!(*read_golden::<v3::Employee>(&newer).unwrap_err().kind(), ErrorKind::UnknownVersion);
+}
+
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(name = "Shelves", wide, partition = "{room}", row = "{id}")]
+struct Shelf {
+    room: String,
+    id: u32,
+    #[table(part = "books")]
+    books: Option<u32>,
+}
+
+#[test]
+fn parts_of_entities_with_one_row_key_are_told_apart_by_their_partitions() {
+    let shelf = |room: &str, books| Shelf { room: room.to_owned(), id: 1, books };
+    let shelves = [shelf("a", Some(1)), shelf("b", Some(2)), shelf("c", None)];
+    assert_eq!(read_golden::<Shelf>(&golden_rows(&shelves).unwrap()).unwrap(), shelves);
 }
