@@ -102,8 +102,10 @@ fn part(field: &str, word: Option<&str>) -> Result<Piece, String> {
     Ok(Piece::Part { field: name.to_owned(), codec })
 }
 
+/// As far as its letters show it: beyond ASCII names hold other characters too, and fields are looked up.
 fn is_name(name: &str) -> bool {
-    name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_numeric())
+    let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || !(c.is_ascii() || c.is_whitespace());
+    name.chars().all(is_of_name) && !name.starts_with(|c: char| c.is_numeric())
 }
 
 fn check_literals(pieces: &[Piece], problems: &mut Vec<String>) {
@@ -154,6 +156,9 @@ mod tests {
             [Piece::Literal("empid_".into()), id, Piece::Literal("_".into()), year]
         );
         assert_eq!(good("{{a}}"), [Piece::Literal("{a}".into())]);
+        for name in ["größe", "हिन्दी", "l·l"] {
+            assert_eq!(good(&format!("{{{name}}}")), [Piece::Part { field: name.into(), codec: Codec::Plain }]);
+        }
         assert_eq!(good("{r#type}"), [Piece::Part { field: "type".into(), codec: Codec::Plain }]);
         assert_eq!(good(""), []);
     }
