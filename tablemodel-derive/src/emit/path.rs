@@ -25,10 +25,15 @@ pub(crate) fn path_type(entity: &Entity) -> Ident {
 }
 
 /// The type that stands for a path, as visible as the entity. Its name says what is to be given, in order: rustc tells it where something
-/// of that is missing.
+/// of that is missing. Names that hold what stands between them could make that of another path: there its place is told too.
 pub(crate) fn marker(path: &Path) -> Ident {
-    let components = path.components.iter().map(|component| component.method().unraw().to_string());
-    marker_of(&path.start, components)
+    let components = || path.components.iter().map(|component| component.method().unraw().to_string());
+    let marker = marker_of(&path.start, components());
+    let is_joined = |name: String| name.contains("__") || name.starts_with('_') || name.ends_with('_');
+    match components().chain([path.start.unraw().to_string()]).any(is_joined) {
+        true => format_ident!("{marker}__{}", path.index.map_or(0, |index| index + 1)),
+        false => marker,
+    }
 }
 
 /// The same, of the path that begins with `start` and asks for these.

@@ -20,7 +20,18 @@ struct When {
     timestamp: tablemodel::DateTime,
 }
 
+/// Its index and the names of its fields put together are called as its key is.
+#[derive(tablemodel::TableEntity)]
+#[table(name = "Joined", partition = "{p}", row = "{a}")]
+#[table(index(find__p, partition = "{a}", row = "x", unique))]
+struct Joined {
+    p: String,
+    a: u32,
+}
+
 fn main() {
+    let path = Joined::find__p().a(3);
+    let _ = tablemodel::Path::explain(&path);
     let path = File::find().tenant("a").path(FilePath("x".into()));
     let _ = tablemodel::Path::explain(&path);
     let _ = |when: When| when.timestamp;
