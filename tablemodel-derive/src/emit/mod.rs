@@ -23,8 +23,8 @@ use quote::quote;
 pub(crate) fn hidden(runtime: &TokenStream, items: &TokenStream) -> TokenStream {
     quote! {
         #[allow(
-            deprecated, missing_docs, nonstandard_style, private_bounds, private_interfaces, unused, unused_qualifications,
-            long_running_const_eval, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction
+            deprecated, missing_copy_implementations, missing_debug_implementations, missing_docs, nonstandard_style,
+            private_bounds, private_interfaces, unnameable_types, unused, unused_qualifications, long_running_const_eval, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction
         )]
         const _: () = {
             use #runtime::__private as _tm;

@@ -35,6 +35,6 @@ fn generated_lines_grow_little_with_fields_parts_and_indexes() {
     let per_index = lines(11, 3, 2) - lines(11, 3, 1);
     let found = [base, per_field, per_part, per_index];
     // Some are but the breaks of lines: the names of the types of paths are long, since they say what a path asks for.
-    let budget = [270, 25, 64, 120];
+    let budget = [276, 25, 64, 120];
     assert!(found.iter().zip(budget).all(|(found, budget)| *found <= budget), "{found:?} of {budget:?} lines");
 }

@@ -1,12 +1,13 @@
 //! Derives in macros of the user, which give them types and names.
 #![deny(warnings, missing_docs, nonstandard_style, unreachable_pub, single_use_lifetimes)]
+#![deny(missing_debug_implementations, unnameable_types)]
 #![deny(clippy::all, clippy::pedantic, clippy::indexing_slicing, clippy::unwrap_used)]
 
 /// A struct made by a macro, with types and texts that come as fragments.
 macro_rules! entity {
     ($name:ident, $table:literal, $key:ty) => {
         /// Made by a macro.
-        #[derive(tablemodel::TableEntity)]
+        #[derive(Debug, tablemodel::TableEntity)]
         #[table(name = $table, partition = "{tenant}", row = "{id}")]
         pub struct $name {
             /// A field.
@@ -22,7 +23,7 @@ entity!(MadeAgain, "Made", u64);
 macro_rules! entity_of_names {
     ($name:ident, $key:ident, $($value:tt)*) => {
         /// Made by a macro that was given names.
-        #[derive(tablemodel::TableEntity)]
+        #[derive(Debug, tablemodel::TableEntity)]
         #[table(name = "MadeOfNames", partition = "{tenant}", row = "{id}")]
         pub struct $name {
             /// A field.
@@ -42,7 +43,7 @@ entity_of_names!(MadeOfNames, String, u32);
 macro_rules! model_of_names {
     ($name:ident, $entity:ident, $other:ident, $of:ident) => {
         /// Made by a macro that was given names.
-        #[derive(tablemodel::TableModel)]
+        #[derive(Debug, tablemodel::TableModel)]
         pub enum $name {
             /// A variant.
             Entity($entity),
@@ -52,7 +53,7 @@ macro_rules! model_of_names {
         }
 
         /// A projection of it.
-        #[derive(tablemodel::Projection)]
+        #[derive(Debug, tablemodel::Projection)]
         #[table(of = $entity)]
         pub struct $of {
             /// A field.
