@@ -28,10 +28,18 @@ fn marker(field: &Field) -> proc_macro2::Ident {
     format_ident!("__Slots_{}", field.name)
 }
 
+/// The bytes that the runtime gives a name, unless told otherwise.
+const ROOM: usize = 64;
+
+/// The bytes of the longest number of an element.
+const NUMBER: usize = 8;
+
 /// `<[u32; 365] as _tm::PropertyArray<__Slots_day>>`
 pub(crate) fn implementation(field: &Field) -> TokenStream {
     let (ty, marker) = (&field.ty, marker(field));
-    quote_spanned!(ty.span()=> <#ty as _tm::PropertyArray<#marker>>)
+    let bytes = field.property.len() + NUMBER;
+    let room = (bytes > ROOM).then(|| quote!(, #bytes));
+    quote_spanned!(ty.span()=> <#ty as _tm::PropertyArray<#marker #room>>)
 }
 
 /// The type of the elements.

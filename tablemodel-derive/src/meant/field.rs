@@ -6,6 +6,7 @@ use std::{cell::Cell, rc::Rc};
 use proc_macro2::{Ident, Span};
 use syn::{LitStr, Type, Visibility, ext::IdentExt, spanned::Spanned};
 
+use super::types::{is_array, is_option, last_name};
 use crate::{
     errors::{Errors, unknown},
     names::{Case, property_fault},
@@ -83,7 +84,8 @@ impl Field {
         // A projection's fields are stored as its entity says.
         if here.takes("rename")
             && matches!(kind, Kind::Plain | Kind::Json | Kind::Array | Kind::Blob(_) | Kind::Copy)
-            && let Some(fault) = named(kind, &property).iter().find_map(|name| property_fault(name))
+            && let Some(fault) =
+                longest(&words, kind, &property, &field.ty).iter().find_map(|name| property_fault(name))
         {
             errors.at(property_span, format!("field `{name}`: {fault}; choose another name with `rename = \"..\"`"));
         }
@@ -192,24 +194,12 @@ fn named(kind: Kind, property: &str) -> Vec<String> {
     }
 }
 
-/// Whether the type is written as an array. No trait tells it: a group of properties is any type, an array none of the
-/// user's own.
-fn is_array(ty: &Type) -> bool {
-    match ty {
-        Type::Array(_) => true,
-        Type::Group(group) => is_array(&group.elem),
-        Type::Paren(paren) => is_array(&paren.elem),
-        _ => false,
-    }
-}
-
-/// Whether the type is written as an `Option`: of what is kept as JSON, no trait tells it.
-fn is_option(ty: &Type) -> bool {
-    match ty {
-        Type::Path(path) => path.path.segments.last().is_some_and(|last| last.ident == "Option"),
-        Type::Group(group) => is_option(&group.elem),
-        Type::Paren(paren) => is_option(&paren.elem),
-        _ => false,
+/// The names that are stored, of elements and chunks one.
+fn longest(words: &FieldWords, kind: Kind, property: &str, ty: &Type) -> Vec<String> {
+    let chunk = words.chunked.is_given().then(|| format!("{property}_00"));
+    match kind {
+        Kind::Array => vec![last_name(property, ty)],
+        _ => named(kind, property).into_iter().chain(chunk).collect(),
     }
 }
 

@@ -10,5 +10,6 @@ pub(crate) mod names;
 pub(crate) mod path;
 pub(crate) mod projection;
 pub(crate) mod rules;
+pub(crate) mod types;
 pub(crate) mod value;
 pub(crate) mod variants;

@@ -16,9 +16,9 @@ pub trait SlotNames: 'static {
     const PREFIX: &'static str;
 }
 
-/// An array whose elements are properties of the entity that holds it, named by `P`.
+/// An array whose elements are properties of the entity that holds it, named by `P` in at most so many bytes.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not an array of properties", label = "cannot be flattened")]
-pub trait PropertyArray<P: SlotNames>: Sized {
+pub trait PropertyArray<P: SlotNames, const BYTES: usize = 64>: Sized {
     /// The stored names, in the order of the elements.
     const NAMES: &'static [&'static str];
     /// The properties.
@@ -33,32 +33,29 @@ pub trait PropertyArray<P: SlotNames>: Sized {
     fn read_slots(from: &FieldReader<'_>) -> Result<Self, FieldError>;
 }
 
-impl<P: SlotNames, T: Property, const N: usize> PropertyArray<P> for [T; N] {
-    const NAMES: &'static [&'static str] = &Slots::<P, N>::NAMES;
-    const PROPERTIES: &'static [PropertySchema] = &properties::<T, N>(P::FIELD, &Slots::<P, N>::NAMES);
+impl<P: SlotNames, T: Property, const N: usize, const BYTES: usize> PropertyArray<P, BYTES> for [T; N] {
+    const NAMES: &'static [&'static str] = &Slots::<P, N, BYTES>::NAMES;
+    const PROPERTIES: &'static [PropertySchema] = &properties::<T, N>(P::FIELD, &Slots::<P, N, BYTES>::NAMES);
 
     fn write_slots(&self, to: &mut FieldWriter) -> Result<(), FieldError> {
-        let names = Slots::<P, N>::NAMES.iter();
+        let names = Slots::<P, N, BYTES>::NAMES.iter();
         names.zip(self).try_for_each(|(name, value)| to.put(name, value.to_value()))
     }
 
     fn read_slots(from: &FieldReader<'_>) -> Result<Self, FieldError> {
         let mut values = Vec::with_capacity(N);
-        for name in &Slots::<P, N>::NAMES {
+        for name in &Slots::<P, N, BYTES>::NAMES {
             values.push(from.take(name, T::from_value)?);
         }
         values.try_into().map_err(|_| FieldError { property: P::PREFIX, error: ValueError::Missing })
     }
 }
 
-/// Room for one name.
-const NAME_BYTES: usize = 64;
+/// The names of an array of `N`, and the room in which they stand: so many bytes for each.
+struct Slots<P, const N: usize, const BYTES: usize>(std::marker::PhantomData<P>);
 
-/// The names of an array of `N`, and the room in which they stand.
-struct Slots<P, const N: usize>(std::marker::PhantomData<P>);
-
-impl<P: SlotNames, const N: usize> Slots<P, N> {
-    const ROOM: [[u8; NAME_BYTES]; N] = room(P::PREFIX);
+impl<P: SlotNames, const N: usize, const BYTES: usize> Slots<P, N, BYTES> {
+    const ROOM: [[u8; BYTES]; N] = room(P::PREFIX);
     const NAMES: [&'static str; N] = names(&Self::ROOM, P::PREFIX.len() + digits(N));
 }
 
@@ -74,10 +71,10 @@ const fn digits(count: usize) -> usize {
 }
 
 #[expect(clippy::indexing_slicing, reason = "evaluated when compiling; the length is asserted first")]
-const fn room<const N: usize>(prefix: &str) -> [[u8; NAME_BYTES]; N] {
+const fn room<const N: usize, const BYTES: usize>(prefix: &str) -> [[u8; BYTES]; N] {
     let (bytes, digits) = (prefix.as_bytes(), digits(N));
-    assert!(bytes.len() + digits <= NAME_BYTES, "the names of this array are too long: shorten them with `rename`");
-    let mut room = [[0; NAME_BYTES]; N];
+    assert!(bytes.len() + digits <= BYTES, "the names of this array are too long: shorten them with `rename`");
+    let mut room = [[0; BYTES]; N];
     let mut number = 0;
     while number < N {
         let mut at = 0;
@@ -97,7 +94,10 @@ const fn room<const N: usize>(prefix: &str) -> [[u8; NAME_BYTES]; N] {
 }
 
 #[expect(clippy::indexing_slicing, reason = "evaluated when compiling")]
-const fn names<const N: usize>(room: &'static [[u8; NAME_BYTES]; N], length: usize) -> [&'static str; N] {
+const fn names<const N: usize, const BYTES: usize>(
+    room: &'static [[u8; BYTES]; N],
+    length: usize,
+) -> [&'static str; N] {
     let mut names = [""; N];
     let mut number = 0;
     while number < N {
@@ -133,6 +133,11 @@ mod tests {
     impl SlotNames for Day {
         const FIELD: &'static str = "day";
         const PREFIX: &'static str = "Day";
+    }
+
+    #[test]
+    fn a_long_name_has_the_room_that_it_is_given() {
+        assert_eq!(<[u32; 3] as PropertyArray<Day, 5>>::NAMES, ["Day00", "Day01", "Day02"]);
     }
 
     #[test]

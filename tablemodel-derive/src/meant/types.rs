@@ -1,0 +1,44 @@
+//! What a type tells by how it is written: that it is an `Option` or an array, and how long that is.
+//! What it is by its traits is rustc's to say.
+
+use syn::{Expr, ExprLit, Lit, Type};
+
+/// Whether the type is written as an array. No trait tells it: a group of properties is any type, an array none of the
+/// user's own.
+pub(crate) fn is_array(ty: &Type) -> bool {
+    match ty {
+        Type::Array(_) => true,
+        Type::Group(group) => is_array(&group.elem),
+        Type::Paren(paren) => is_array(&paren.elem),
+        _ => false,
+    }
+}
+
+/// Whether the type is written as an `Option`: of what is kept as JSON, no trait tells it.
+pub(crate) fn is_option(ty: &Type) -> bool {
+    match ty {
+        Type::Path(path) => path.path.segments.last().is_some_and(|last| last.ident == "Option"),
+        Type::Group(group) => is_option(&group.elem),
+        Type::Paren(paren) => is_option(&paren.elem),
+        _ => false,
+    }
+}
+
+/// The name of the last element; as far as it shows here how many there are.
+pub(crate) fn last_name(property: &str, ty: &Type) -> String {
+    let last = length(ty).unwrap_or_default().saturating_sub(1);
+    format!("{property}{last:02}")
+}
+
+/// The number of elements, where it is written as one.
+fn length(ty: &Type) -> Option<usize> {
+    match ty {
+        Type::Array(array) => match &array.len {
+            Expr::Lit(ExprLit { lit: Lit::Int(length), .. }) => length.base10_parse().ok(),
+            _ => None,
+        },
+        Type::Group(group) => length(&group.elem),
+        Type::Paren(paren) => length(&paren.elem),
+        _ => None,
+    }
+}
