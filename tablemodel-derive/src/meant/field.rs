@@ -6,7 +6,7 @@ use std::{cell::Cell, rc::Rc};
 use proc_macro2::{Ident, Span};
 use syn::{LitStr, Type, Visibility, ext::IdentExt, spanned::Spanned};
 
-use super::types::{is_array, is_option, last_name};
+use super::types::{is_array, is_option, last_name, nested};
 use crate::{
     errors::{Errors, unknown},
     names::{Case, property_fault},
@@ -78,6 +78,12 @@ impl Field {
             let message =
                 "an absent property is `None`, which would be read back as the default: remove `default`, or fill the";
             words.default.refuse(&format!("field `{name}`: {message} field by `Upgrade`"), errors);
+        }
+        if kind == Kind::Plain
+            && let Some(inner) = nested(&field.ty)
+        {
+            let message = "is an `Option` of an `Option`, and an absent property has one meaning: remove one of them";
+            errors.at(inner.span(), format!("field `{name}` {message}"));
         }
         let property = words.rename.get().map_or_else(|| case.apply(&name), syn::LitStr::value);
         let property_span = words.rename.get().map_or(ident.span(), syn::LitStr::span);

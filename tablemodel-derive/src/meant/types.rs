@@ -1,7 +1,7 @@
 //! What a type tells by how it is written: that it is an `Option` or an array, and how long that is.
 //! What it is by its traits is rustc's to say.
 
-use syn::{Expr, ExprLit, Lit, Type};
+use syn::{Expr, ExprLit, GenericArgument, Lit, PathArguments, Type};
 
 /// Whether the type is written as an array. No trait tells it: a group of properties is any type, an array none of the
 /// user's own.
@@ -21,6 +21,21 @@ pub(crate) fn is_option(ty: &Type) -> bool {
         Type::Group(group) => is_option(&group.elem),
         Type::Paren(paren) => is_option(&paren.elem),
         _ => false,
+    }
+}
+
+/// The `Option` in an `Option`, as far as they are written.
+pub(crate) fn nested(ty: &Type) -> Option<&Type> {
+    let path = match ty {
+        Type::Path(path) if is_option(ty) => path,
+        Type::Group(group) => return nested(&group.elem),
+        Type::Paren(paren) => return nested(&paren.elem),
+        _ => return None,
+    };
+    let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else { return None };
+    match arguments.args.first() {
+        Some(GenericArgument::Type(inner)) => is_option(inner).then_some(inner),
+        _ => None,
     }
 }
 
