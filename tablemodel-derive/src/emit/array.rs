@@ -42,6 +42,12 @@ pub(crate) fn implementation(field: &Field) -> TokenStream {
     quote_spanned!(ty.span()=> <#ty as _tm::PropertyArray<#marker #room>>)
 }
 
+/// The stored names; none of a field with mistakes, of whose type nothing is asked.
+pub(crate) fn names(field: &Field) -> TokenStream {
+    let array = implementation(field);
+    if field.is_understood.get() { quote!(#array::NAMES) } else { quote!(&[]) }
+}
+
 /// The type of the elements.
 pub(crate) fn element(ty: &Type) -> &Type {
     match ty {

@@ -207,7 +207,7 @@ fn path(entity: &Entity) -> TokenStream {
 /// What the components of any key could be asked, each name once.
 fn methods(entity: &Entity) -> Vec<Ident> {
     let mut methods: Vec<Ident> = Vec::new();
-    for field in entity.fields.iter().filter(|field| field.is_property()) {
+    for field in &entity.fields {
         let name = field.method.as_ref().unwrap_or(&field.ident);
         let suffixed = SUFFIXES.map(|suffix| format_ident!("{name}_{suffix}"));
         for method in std::iter::once(name.clone()).chain(suffixed) {
@@ -223,7 +223,8 @@ fn handles(entity: &Entity, starts: &[Ident]) -> TokenStream {
     let (vis, head, path) = (&entity.vis, head::own(&entity.ident, &entity.generics), path_type(entity));
     let markers = starts.iter().map(marker);
     let is_function = |name: &Ident| starts.contains(name) || FUNCTIONS.iter().any(|function| name == function);
-    let is_told = |field: &Field| field.is_property() || is_asked(field, &entity.generics);
+    let is_of_one_form = |field: &Field| field.is_property() || !field.is_understood.get();
+    let is_told = |field: &Field| is_of_one_form(field) || is_asked(field, &entity.generics);
     let constants = constants(entity, |field| is_told(field) && !is_function(&field.handle()));
     let types: Vec<Ident> = (0..partition_width(entity)).map(|place| format_ident!("__V{place}")).collect();
     let given = quote!(<#(#types),*>(#(_: #types),*));

@@ -55,10 +55,10 @@ fn constant(entity: &Entity, field: &Field) -> TokenStream {
         false => entity.maintains(field).then(|| quote!(, _tm::Maintained)),
     };
     if field.kind == Kind::Array {
-        let (array, element) = (super::array::implementation(field), super::array::element(&field.ty));
+        let (names, element) = (super::array::names(field), super::array::element(&field.ty));
         return quote_spanned! {field.ty.span()=>
             #[doc = #doc]
-            #vis const #handle: _tm::FieldArray<Self, #element #maintained> = _tm::FieldArray::named(#array::NAMES);
+            #vis const #handle: _tm::FieldArray<Self, #element #maintained> = _tm::FieldArray::named(#names);
         };
     }
     let [ty, value] = match field.kind {

@@ -43,6 +43,8 @@ pub(crate) struct Field {
     pub(crate) was: Option<LitStr>,
     /// Whether nothing that it says, or that is said of it, is a mistake; else it may have been meant to be stored otherwise.
     pub(crate) is_understood: Cell<bool>,
+    /// Whether `kind` is what a word was meant for that is given wrongly: no rule is asked of that.
+    pub(crate) is_guessed: bool,
 }
 
 /// How a field is stored.
@@ -105,12 +107,13 @@ impl Field {
             part: words.part.get().cloned(),
             property,
             method: words.method.get().cloned(),
-            is_aggregate: words.aggregate.is_given(),
+            is_aggregate: !words.aggregate.is_absent(),
             constant: words.constant.get().cloned(),
             property_span,
             copy: words.copy.get().cloned(),
             was: words.was.get().cloned(),
             is_understood: Cell::new(errors.count() == before),
+            is_guessed: words.is_guessed(),
             ident,
         })
     }
@@ -133,6 +136,7 @@ impl Field {
             copy: None,
             was: None,
             is_understood: self.is_understood.clone(),
+            is_guessed: self.is_guessed,
             chunked: None,
             part: None,
         }
@@ -146,7 +150,10 @@ impl Field {
 
     /// The stored names, as far as they show here.
     pub(crate) fn stored_names(&self) -> Vec<String> {
-        stored_names(self.kind, &self.property)
+        match self.kind {
+            Kind::Blob(_) if self.is_guessed => vec![self.property.clone()],
+            kind => stored_names(kind, &self.property),
+        }
     }
 
     /// What the field is, as messages say it, if it is not one plain property.
@@ -209,17 +216,18 @@ fn longest(words: &FieldWords, kind: Kind, property: &str, ty: &Type) -> Vec<Str
     }
 }
 
+/// Also by words that were given wrongly: what they mean is clear.
 fn kind(words: &FieldWords, is_array: bool) -> Kind {
     if !words.copy.is_absent() {
         Kind::Copy
-    } else if words.skip.is_given() {
+    } else if !words.skip.is_absent() {
         Kind::Skipped
-    } else if words.flatten.is_given() {
+    } else if !words.flatten.is_absent() {
         if is_array { Kind::Array } else { Kind::Group }
-    } else if words.json.is_given() {
+    } else if !words.json.is_absent() {
         Kind::Json
-    } else if let Some(inline_below) = words.blob.get() {
-        Kind::Blob(*inline_below)
+    } else if !words.blob.is_absent() {
+        Kind::Blob(words.blob.get().copied().unwrap_or_default())
     } else {
         Kind::Plain
     }

@@ -19,7 +19,7 @@ pub(crate) struct Key {
     pub(crate) segments: Vec<Segment>,
     /// Whether all of it could be read; rules about the whole are not asked of the rest.
     pub(crate) is_sound: bool,
-    /// How many fields its text names; `None` where there is no text.
+    /// How many fields its text names; `None` where there is no text, or none yet.
     pub(crate) width: Option<usize>,
 }
 
@@ -57,7 +57,7 @@ impl Key {
             errors.at(span, "the template is empty; a key is literals and `{field}`s");
             is_sound = false;
         }
-        Self { span, segments, is_sound, width: Some(width(&literal.value())) }
+        Self { span, segments, is_sound, width: (!literal.value().is_empty()).then(|| width(&literal.value())) }
     }
 
     /// A template that was not given well.
@@ -109,11 +109,15 @@ fn segment(piece: Piece, fields: &[Rc<Field>], span: Span, errors: &mut Errors) 
         Piece::Part { field, codec } => {
             let field = look_up(fields, &field, span, errors)?;
             let Some(what) = field.special_form() else { return Some(Segment::Part(Part { field, codec })) };
+            if field.is_guessed {
+                return None;
+            }
             let hint = match field.kind {
                 Kind::Json => " (an index may have a row for `each` element of a list)",
                 _ => "",
             };
             errors.at(span, format!("field `{}` is {what}{hint} and cannot stand in a key", field.name));
+            field.is_understood.set(false);
             None
         }
     }

@@ -57,7 +57,7 @@ impl Lineage {
             previous,
             readable_by: words.readable_by.get().copied().zip(words.readable_by.span()),
             downgrade: words.downgrade.is_given(),
-            frozen: words.frozen.is_given(),
+            frozen: !words.frozen.is_absent(),
         }
     }
 

@@ -102,7 +102,7 @@ impl Index {
             row,
             each,
             is_verified: words.read.get().copied().unwrap_or_default(),
-            is_unique: words.unique.is_given(),
+            is_unique: !words.unique.is_absent(),
             cover: cover(words, fields, errors),
             when,
             is_list: false,

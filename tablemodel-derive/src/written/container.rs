@@ -4,7 +4,10 @@ use proc_macro2::TokenStream;
 use syn::Path;
 
 use super::{Item, Place, Slot, Word, entity::rename_all, unknown_word};
-use crate::{errors::Errors, names::Case};
+use crate::{
+    errors::{Errors, spelt_so},
+    names::Case,
+};
 
 /// `#[table(..)]` on the item.
 #[derive(Default)]
@@ -34,7 +37,10 @@ impl ContainerWords {
         let mut container = Self::default();
         for word in words {
             match word.text().as_str() {
-                name if !here.takes(name) => unknown_word(word, here, errors),
+                name if !here.takes(name) => {
+                    container.mean(word, here);
+                    unknown_word(word, here, errors);
+                }
                 "rename_all" => container.rename_all.fill(word, rename_all(word, errors), errors),
                 "crate" => container.runtime.fill(word, word.path(errors), errors),
                 _ => container.of.fill(word, entity(word, errors), errors),
@@ -42,10 +48,20 @@ impl ContainerWords {
         }
         container
     }
+
+    /// Takes a word that is spelt almost so for `of`: else nothing would be known of what reads the entity.
+    fn mean(&mut self, word: &Word, here: &Place) {
+        if self.of.is_absent() && here.takes("of") && spelt_so(&word.text(), here.words) == Some("of") {
+            self.of.fill(word, path(word), &mut Errors::default());
+        }
+    }
+}
+
+fn path(word: &Word) -> Option<TokenStream> {
+    word.value().filter(|value| syn::parse2::<Path>(value.clone()).is_ok())
 }
 
 /// `of = Employee`
 fn entity(word: &Word, errors: &mut Errors) -> Option<TokenStream> {
-    let value = word.value().filter(|value| syn::parse2::<Path>(value.clone()).is_ok());
-    value.or_else(|| word.wrong("takes the entity", "`of = Employee`", errors))
+    path(word).or_else(|| word.wrong("takes the entity", "`of = Employee`", errors))
 }

@@ -6,7 +6,7 @@ use syn::{LitStr, Path};
 
 use super::{Item, Place, Slot, Word, unknown_word};
 use crate::{
-    errors::{Errors, unknown},
+    errors::{Errors, spelt_so, unknown},
     names::Case,
     rooms::{aggregate::AggregateWords, index::IndexWords, list::ListWords, sharded::ShardedWord},
 };
@@ -110,7 +110,21 @@ impl EntityWords {
             "allow" => self.allow(word, errors),
             "find" => self.find.fill(word, word.ident(errors), errors),
             "crate" => self.runtime.fill(word, word.path(errors), errors),
-            _ => unknown_word(word, &Self::PLACE, errors),
+            name => {
+                unknown_word(word, &Self::PLACE, errors);
+                self.mean(spelt_so(name, Self::PLACE.words), word, errors);
+            }
+        }
+    }
+
+    /// Takes a word for what was meant, where that has names which other code mentions, or is asked by other words.
+    fn mean(&mut self, meant: Option<&str>, word: &Word, errors: &mut Errors) {
+        match meant {
+            Some("index") if word.head().is_some() => self.indexes.extend(IndexWords::read(word, errors)),
+            Some("list") if word.head().is_some() => self.lists.extend(ListWords::read(word, errors)),
+            Some("wide") => self.wide.spoil(),
+            Some("adopt") => self.adopt.spoil(),
+            _ => {}
         }
     }
 

@@ -6,7 +6,7 @@ use syn::{Expr, Field, LitStr, Path};
 
 use super::{Item, Place, Slot, Word, attribute_words, unknown_word};
 use crate::{
-    errors::Errors,
+    errors::{Errors, spelt_so},
     rooms::{blob, copy::CopyWords},
 };
 
@@ -76,7 +76,10 @@ impl FieldWords {
         let mut words = Self::default();
         for word in attribute_words(&field.attrs, errors) {
             match word.text().as_str() {
-                name if !here.takes(name) => unknown_word(&word, here, errors),
+                name if !here.takes(name) => {
+                    words.mean(spelt_so(name, here.words));
+                    unknown_word(&word, here, errors);
+                }
                 "rename" => words.rename.fill(&word, word.string(errors), errors),
                 "was" => words.was.fill(&word, word.string(errors), errors),
                 "json" => words.json.fill(&word, word.flag(errors), errors),
@@ -93,6 +96,24 @@ impl FieldWords {
             }
         }
         words
+    }
+
+    /// Whether how the field is stored is told by a word that was given wrongly.
+    pub(crate) fn is_guessed(&self) -> bool {
+        let is_bad = [self.json.is_bad(), self.blob.is_bad(), self.flatten.is_bad(), self.skip.is_bad()];
+        is_bad.contains(&true)
+    }
+
+    /// Takes note that a word was meant by which the field is stored otherwise.
+    fn mean(&mut self, word: Option<&str>) {
+        match word {
+            Some("json") => self.json.spoil(),
+            Some("blob") => self.blob.spoil(),
+            Some("flatten") => self.flatten.spoil(),
+            Some("skip") => self.skip.spoil(),
+            Some("aggregate") => self.aggregate.spoil(),
+            _ => {}
+        }
     }
 }
 

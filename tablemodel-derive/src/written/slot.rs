@@ -52,6 +52,11 @@ impl<T> Slot<T> {
         matches!(self, Self::Given(..))
     }
 
+    /// Whether the word was given wrongly.
+    pub(crate) fn is_bad(&self) -> bool {
+        matches!(self, Self::Bad)
+    }
+
     /// Whether the word was not written at all.
     pub(crate) fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
