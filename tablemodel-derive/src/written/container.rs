@@ -1,7 +1,8 @@
 //! The words of a struct or enum other than an entity.
 
 use proc_macro2::TokenStream;
-use syn::Path;
+use quote::ToTokens;
+use syn::{LitStr, Path};
 
 use super::{Item, Place, Slot, Word, entity::rename_all, unknown_word};
 use crate::{
@@ -63,5 +64,11 @@ fn path(word: &Word) -> Option<TokenStream> {
 
 /// `of = Employee`
 fn entity(word: &Word, errors: &mut Errors) -> Option<TokenStream> {
-    path(word).or_else(|| word.wrong("takes the entity", "`of = Employee`", errors))
+    path(word).or_else(|| {
+        let quoted = word.value().and_then(|value| syn::parse2::<LitStr>(value).ok()?.parse::<Path>().ok());
+        let named = quoted.map(ToTokens::into_token_stream);
+        let example = named.as_ref().map_or_else(|| "Employee".to_owned(), ToString::to_string);
+        word.wrong::<()>("takes the entity", &format!("`of = {example}`"), errors);
+        named
+    })
 }

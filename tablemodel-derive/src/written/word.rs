@@ -85,16 +85,16 @@ impl Word {
     /// `name = "other_name"`
     pub(crate) fn ident(&self, errors: &mut Errors) -> Option<Ident> {
         let literal = self.string(errors)?;
-        match syn::parse_str::<Ident>(&literal.value()) {
-            Ok(mut ident) => {
-                ident.set_span(literal.span());
-                Some(ident)
-            }
-            Err(_) => {
-                errors.at(literal.span(), format!("`{}` is not a Rust name", literal.value()));
-                None
-            }
+        if let Ok(mut ident) = syn::parse_str::<Ident>(&literal.value()) {
+            ident.set_span(literal.span());
+            return Some(ident);
         }
+        let keyword = Ident::parse_any.parse_str(&literal.value()).ok().map(|keyword| keyword.to_string());
+        let Some(raw) = keyword.filter(|keyword| can_be_raw(keyword)) else {
+            return fail(literal.span(), &format!("`{}` is not a Rust name", literal.value()), errors);
+        };
+        errors.at(literal.span(), format!("`{raw}` is a keyword: write `r#{raw}`"));
+        Some(Ident::new_raw(&raw, literal.span()))
     }
 
     /// `name = "some::path"`
@@ -211,13 +211,17 @@ impl Word {
     }
 }
 
+fn can_be_raw(keyword: &str) -> bool {
+    !matches!(keyword, "_" | "self" | "Self" | "super" | "crate")
+}
+
 /// A name as a function can have it: a keyword is told of, and goes on as the raw name that was meant.
 fn of_function(name: Ident, errors: &mut Errors) -> Option<Ident> {
     if syn::parse2::<Ident>(name.to_token_stream()).is_ok() {
         return Some(name);
     }
     let text = name.to_string();
-    if matches!(text.as_str(), "_" | "self" | "Self" | "super" | "crate") {
+    if !can_be_raw(&text) {
         return fail(name.span(), &format!("`{text}` cannot be the name of a function: choose another"), errors);
     }
     errors.at(name.span(), format!("`{text}` is a keyword, and is to be the name of a function: write `r#{text}`"));

@@ -129,4 +129,27 @@ struct OfAService {
     rid: u32,
 }
 
+/// Names that are keywords, and an entity in quotes, are told with what to write.
+#[derive(TableEntity)]
+#[table(name = "Keywords", partition = "{a}", row = "{id}", find = "for")]
+struct Keywords {
+    a: String,
+    #[table(method = "type", constant = "self")]
+    id: u32,
+    #[table(constant = "in")]
+    b: String,
+}
+
+#[derive(Projection)]
+#[table(of = "Keywords")]
+struct Quoted {
+    #[table(constant = "r#in")]
+    b: String,
+}
+
+async fn uses(db: &Database) -> tablemodel::Result<()> {
+    let _: Option<Quoted> = Keywords::r#for().a("x").r#type(3).select::<Quoted>().one(db).await?;
+    Ok(())
+}
+
 fn main() {}
