@@ -269,6 +269,23 @@ fn counted_beyond(
     places.filter(|(entity, _)| *entity == target.entity_type).map(|(_, property)| property.to_owned()).collect()
 }
 
+/// The aggregates that programs keep in the entity and its own version has no property for, by the keys of their rows: an entity that this
+/// program inserts does not hold them. None where no row of its version is written any more.
+fn unheld(
+    model: &[&'static EntitySchema],
+    target: &'static EntitySchema,
+    rows: &HashMap<String, Row>,
+) -> Result<Vec<String>> {
+    if rewrites::newest(target.entity_type, rows)?.is_some_and(|newest| newest > target.version) {
+        return Ok(Vec::new());
+    }
+    let holds =
+        |into: &str| target.sharded(into).is_some() || target.property(into).is_some_and(|property| property.aggregate);
+    let is_unheld = |name| place_of(name).is_some_and(|(entity, into)| entity == target.entity_type && !holds(into));
+    let unheld = kept_beyond(model, rows).filter(|(_, name)| is_unheld(name));
+    Ok(unheld.map(|(entity, name)| index_row(entity, name)).collect())
+}
+
 /// The tables where programs keep indexes and lists of these entities, also such as this one does not name; not those of other entities.
 pub(super) fn recorded_tables<'r>(
     model: &[&'static EntitySchema],

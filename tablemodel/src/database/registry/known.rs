@@ -90,13 +90,13 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Indexes that rows of this program are not in, and what it has otherwise than the store says.
+    /// Indexes that rows of this program are not in, totals that they do not hold, and what it has otherwise than the store says.
     fn to_be_told(&self) -> BTreeSet<(&'static str, &str)> {
-        let all = self
-            .entities
-            .values()
-            .flat_map(|kept| kept.lacked.iter().chain(&kept.unsaid).map(move |name| (kept, name)));
-        all.map(|(kept, name)| (kept.entity_type, name.as_str())).collect()
+        let all = self.entities.values().flat_map(|kept| {
+            let names = kept.lacked.iter().chain(&kept.unheld).chain(&kept.unsaid);
+            names.map(move |name| (kept.entity_type, name.as_str()))
+        });
+        all.collect()
     }
 }
 
@@ -136,10 +136,11 @@ impl Registry {
         self.known.read().unwrap_or_else(PoisonError::into_inner).entities.is_empty()
     }
 
-    /// Whether the store keeps indexes that rows of this program are not in, or that it has otherwise than the store says.
+    /// Whether the store keeps indexes that rows of this program are not in, totals that they do not hold, or what it has otherwise than the
+    /// store says.
     pub(in crate::database) fn is_any_to_be_told(&self) -> bool {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.entities.values().any(|kept| !kept.lacked.is_empty() || !kept.unsaid.is_empty())
+        !known.to_be_told().is_empty()
     }
 
     /// Whether the store has an entity of this name, of whichever model.

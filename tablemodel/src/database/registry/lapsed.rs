@@ -1,14 +1,16 @@
 //! Indexes that lapse: which a program wrote without, whose model does not have them. Until a migration has built them anew, what they
-//! hold is not complete. Of the form that an entity moves to they are taken out of what is built, and are complete with the switch.
+//! hold is not complete. So do totals of entities that it writes, without a property for them. Of the form that an entity moves to they are taken out of what is built, and are complete with the switch.
 //!
 //! Whether one did is a property of the row of the index's state. A program says so after it has its lease: whoever clears it waits
 //! for those who lack the index and have one, and then builds; one that comes later says so anew.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use tablemodel_store::{Action, Batch, Condition, Operation, Properties, Row, ValueRef};
 
-use super::{MOST_CHANGES, PARTITION, changed, entity_row, index_row, lacked, move_of, moved, next_epoch, state};
+use super::{
+    MOST_CHANGES, PARTITION, changed, entity_row, index_row, lacked, move_of, moved, next_epoch, state, unheld,
+};
 use crate::{
     database::{
         Database,
@@ -64,7 +66,7 @@ pub(in crate::database) fn restored(row: &Row, most: IndexState) -> Result<Prope
 }
 
 impl Database {
-    /// Before the first write, and whenever that is due anew: says of the indexes that rows of this program are not in that they are
+    /// Before the first write, and whenever that is due anew: says of the indexes that rows of this program are not in, and the totals that they do not hold, that they are
     /// not complete, and of those that its version has otherwise than one before, since when. Cost: nothing where there are none, or else one request, and a write if somebody still reads one.
     pub(in crate::database) async fn give_notice(&self) -> Result<()> {
         let notice = &self.0.registry.notice;
@@ -105,14 +107,12 @@ impl Database {
             let action = Action::Replace(properties, Condition::Match(row.etag.clone()));
             operations.push(Operation { row: row.key.row.clone(), action });
         };
+        for there in self.to_lapse(rows)? {
+            let mut properties = there.properties.clone();
+            properties.insert(LAPSED, 1_i64);
+            replace(there, properties);
+        }
         for schema in self.model().iter().copied().filter(|schema| rows.contains_key(&entity_row(schema))) {
-            for name in lacked(schema, rows)? {
-                let row = rows.get(&index_row(schema.entity_type, &name));
-                let Some(there) = row.filter(|there| !is_move(&name) && !is_lapsed(there)) else { continue };
-                let mut properties = there.properties.clone();
-                properties.insert(LAPSED, 1_i64);
-                replace(there, properties);
-            }
             for name in changed::unsaid(schema, rows) {
                 let Some(there) = rows.get(&index_row(schema.entity_type, &name)) else { continue };
                 let mut properties = there.properties.clone();
@@ -131,5 +131,16 @@ impl Database {
             }
         }
         Ok(operations)
+    }
+
+    /// The states of indexes that rows of this program are not in, and of totals that they do not hold, unless it was said of them already.
+    fn to_lapse<'r>(&self, rows: &'r HashMap<String, Row>) -> Result<Vec<&'r Row>> {
+        let (model, mut keys) = (self.model(), BTreeSet::new());
+        for schema in model.iter().copied().filter(|schema| rows.contains_key(&entity_row(schema))) {
+            let lacked = lacked(schema, rows)?.into_iter().filter(|name| !is_move(name));
+            keys.extend(lacked.map(|name| index_row(schema.entity_type, &name)));
+            keys.extend(unheld(&model, schema, rows)?);
+        }
+        Ok(keys.iter().filter_map(|key| rows.get(key)).filter(|row| !is_lapsed(row)).collect())
     }
 }

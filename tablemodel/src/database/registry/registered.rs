@@ -6,7 +6,9 @@ use std::{collections::HashMap, sync::Arc};
 
 use tablemodel_store::Row;
 
-use super::{beyond, changed, counted_beyond, epoch, followers, index_row, lacked, lapsed::complete, moved, state};
+use super::{
+    beyond, changed, counted_beyond, epoch, followers, index_row, lacked, lapsed::complete, moved, state, unheld,
+};
 use crate::{
     database::{Consistency, Database, rewrites},
     error::{Error, ErrorKind, Result},
@@ -44,6 +46,9 @@ pub(crate) struct Registered {
     pub(crate) coming: Option<u32>,
     /// Its properties in which others count, by aggregates that the program's model does not name: what they come to cannot be told.
     pub(crate) counted_beyond: Vec<String>,
+    /// The aggregates, by the keys of their rows in the schema table, of those in which its own version has no property: what this program
+    /// inserts lacks their totals.
+    pub(super) unheld: Vec<String>,
     /// The version that all rows are of, or are about to be; none where older ones were never rewritten.
     pub(crate) rewritten: Option<u32>,
     /// Whether no row is left of a version before that of the program, as far as programs of this crate write them.
@@ -185,6 +190,7 @@ pub(super) fn registered(
         unsaid: changed::unsaid(schema, rows),
         coming: moved::coming_unknown(schema, rows),
         counted_beyond: counted_beyond(model, schema, rows),
+        unheld: unheld(model, schema, rows)?,
         rewritten: rewrites::newest(schema.entity_type, rows)?,
         is_rewritten: rewrites::reached(schema.entity_type, rows, IndexState::Readable, schema.version)?
             == Some(schema.version),
