@@ -147,23 +147,31 @@ pub(super) fn beyond(schema: &'static EntitySchema, rows: &HashMap<String, Row>)
     Ok(beyond)
 }
 
-/// The indexes of the entity that are kept, or were, and that rows of its own version are not in. None where no such row is written
-/// any more.
-fn lacked(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<Vec<String>> {
+/// The indexes of the entity that are kept, or were, and that rows of its own version are not in. Where no such row is written any more, the
+/// copies among them: their sources may be.
+fn lacked(
+    model: &[&'static EntitySchema],
+    schema: &'static EntitySchema,
+    rows: &HashMap<String, Row>,
+) -> Result<Vec<String>> {
     let mut narrower = narrower(schema, rows)?;
-    match rewrites::newest(schema.entity_type, rows)? {
-        Some(newest) if newest > schema.version => Ok(narrower),
-        _ => {
-            let mut lacked = unnamed(schema, rows)?;
-            lacked.append(&mut narrower);
-            if let Some((moved, row)) = move_of(schema, rows)
-                && moved::narrowed(moved, row)?.is_some()
-            {
-                lacked.push(moved.name());
-            }
-            Ok(lacked)
-        }
+    if is_overtaken(schema, rows)? {
+        narrower.append(&mut uncopied(model, schema, rows)?);
+        return Ok(narrower);
     }
+    let mut lacked = unnamed(schema, rows)?;
+    lacked.append(&mut narrower);
+    if let Some((moved, row)) = move_of(schema, rows)
+        && moved::narrowed(moved, row)?.is_some()
+    {
+        lacked.push(moved.name());
+    }
+    Ok(lacked)
+}
+
+/// Whether no row of the entity's own version is written any more, since all are rewritten as a newer one.
+fn is_overtaken(schema: &EntitySchema, rows: &HashMap<String, Row>) -> Result<bool> {
+    Ok(rewrites::newest(schema.entity_type, rows)?.is_some_and(|newest| newest > schema.version))
 }
 
 /// The copies by which newer versions copy more: that a source changes so, this program does not tell.
@@ -176,6 +184,28 @@ fn narrower(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Resul
         }
     }
     Ok(narrower)
+}
+
+/// The copies by which newer versions copy what this program may write, and its own does not: that a source changes, it does not tell.
+fn uncopied(
+    model: &[&'static EntitySchema],
+    schema: &'static EntitySchema,
+    rows: &HashMap<String, Row>,
+) -> Result<Vec<String>> {
+    let mut written = BTreeSet::new();
+    for source in model.iter().copied() {
+        if !is_overtaken(source, rows)? {
+            written.insert(source.table);
+        }
+    }
+    let is_written = |name: &str| {
+        let row = rows.get(&index_row(schema.entity_type, name));
+        let table = row.and_then(|row| row.properties.get("Table"));
+        matches!(table, Some(ValueRef::String(table)) if written.contains(table))
+    };
+    let mut uncopied = unnamed(schema, rows)?;
+    uncopied.retain(|name| name.starts_with('~') && place_of(name).is_none() && is_written(name));
+    Ok(uncopied)
 }
 
 /// The move of the entity, and the row of its state.
@@ -276,7 +306,7 @@ fn unheld(
     target: &'static EntitySchema,
     rows: &HashMap<String, Row>,
 ) -> Result<Vec<String>> {
-    if rewrites::newest(target.entity_type, rows)?.is_some_and(|newest| newest > target.version) {
+    if is_overtaken(target, rows)? {
         return Ok(Vec::new());
     }
     let holds =

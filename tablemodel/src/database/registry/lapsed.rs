@@ -137,7 +137,7 @@ impl Database {
     fn to_lapse<'r>(&self, rows: &'r HashMap<String, Row>) -> Result<Vec<&'r Row>> {
         let (model, mut keys) = (self.model(), BTreeSet::new());
         for schema in model.iter().copied().filter(|schema| rows.contains_key(&entity_row(schema))) {
-            let lacked = lacked(schema, rows)?.into_iter().filter(|name| !is_move(name));
+            let lacked = lacked(&model, schema, rows)?.into_iter().filter(|name| !is_move(name));
             keys.extend(lacked.map(|name| index_row(schema.entity_type, &name)));
             keys.extend(unheld(&model, schema, rows)?);
         }

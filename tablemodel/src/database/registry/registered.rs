@@ -38,7 +38,7 @@ pub(crate) struct Registered {
     /// Indexes that the store keeps of it and the program's model does not name.
     pub(crate) beyond: Vec<String>,
     /// The same, and those that only older versions of it have, where rows of its version are still written: what this program writes
-    /// is not in them.
+    /// is not in them. Else the copies among them, of what it may write.
     pub(crate) lacked: Vec<String>,
     /// What its version has otherwise than one before, and the store does not say so yet.
     pub(crate) unsaid: Vec<String>,
@@ -186,7 +186,7 @@ pub(super) fn registered(
             copied,
         },
         beyond: beyond(schema, rows)?,
-        lacked: lacked(schema, rows)?,
+        lacked: lacked(model, schema, rows)?,
         unsaid: changed::unsaid(schema, rows),
         coming: moved::coming_unknown(schema, rows),
         counted_beyond: counted_beyond(model, schema, rows),

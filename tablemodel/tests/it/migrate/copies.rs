@@ -87,6 +87,45 @@ enum Model {
     Squad(Squad),
 }
 
+/// The next version of a team has its captain's name.
+mod raised {
+    use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+    use super::{Card, Player};
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Teams", entity_type = "Team", frozen, partition = "{league}", row = "t_{number:04}")]
+    pub(super) struct TeamV1 {
+        pub(super) league: String,
+        pub(super) number: u32,
+        pub(super) club: String,
+        pub(super) captain_id: Option<u32>,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Teams", version = 2, previous = TeamV1, partition = "{league}", row = "t_{number:04}")]
+    pub(super) struct Team {
+        pub(super) league: String,
+        pub(super) number: u32,
+        pub(super) club: String,
+        pub(super) captain_id: Option<u32>,
+        #[table(copy_of(Player, key(club = club, id = captain_id), on_delete = clear))]
+        pub(super) captain: Option<Card>,
+    }
+
+    impl Upgrade<TeamV1> for Team {
+        fn upgrade(TeamV1 { league, number, club, captain_id }: TeamV1) -> Result<Self, UpgradeError> {
+            Ok(Self { league, number, club, captain_id, captain: None })
+        }
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Model {
+        Player(Player),
+        Team(Team),
+    }
+}
+
 const PLAYERS: u32 = 5;
 
 /// A store of the first release; that program has ended.
@@ -183,6 +222,31 @@ async fn what_a_program_without_the_copy_changed_is_copied_all_the_same() {
     assert!(applied.is_complete(), "{applied:?}");
     assert_eq!(team().one(&db).await.unwrap().unwrap().captain, Some(Card { name: "older".into() }));
     assert_built(&db, 12, "after").await;
+}
+
+/// It may write no team any more, and their captains as ever.
+#[tokio::test]
+async fn what_a_program_of_a_version_without_the_copy_changed_later_is_copied_with_the_next_application() {
+    for mode in MODES {
+        let told = format!("{mode:?}");
+        let store = filled(mode, 6).await;
+        let db = next::<raised::Model>(&store).await;
+        assert!(db.migrations().apply().await.expect("applied").is_complete(), "{told}");
+        drop(db);
+        store.clock().advance(Duration::from_secs(130));
+        let old = program::<before::Model>(&store).await;
+        let captain = before::Player::find().club("c0").id(1);
+        old.update(captain, |player| Ok(player.name = "old".into())).await.expect("a player is as it was");
+        drop(old);
+        store.clock().advance(Duration::from_secs(130));
+        let db = program::<raised::Model>(&store).await;
+        let steps = db.migrations().plan().await.expect("planned").steps;
+        assert!(steps.iter().any(|step| step.index == "~captain"), "{told}: {steps:?}");
+        assert!(db.migrations().apply().await.expect("applied").is_complete(), "{told}");
+        let team = raised::Team::find().league("l1").number(1).one(&db).await.expect("read").expect("there");
+        assert_eq!(team.captain, Some(Card { name: "old".into() }), "{told}");
+        assert_clean(&db, &told).await;
+    }
 }
 
 #[tokio::test]
