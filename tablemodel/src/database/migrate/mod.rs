@@ -363,10 +363,12 @@ impl Migrations {
     /// from that, either. Cost: as [`Migrations::rollback`], and of a move first that of a walk as [`repair`](Database::repair) makes it, and a
     /// request per 1,000 rows that are derived from its entities.
     ///
+    /// Where a rollback was interrupted it ends that, and does no more: call it again (`plan().unfinished` tells).
+    ///
     /// # Errors
     ///
     /// Those of [`Migrations::rollback`], but for `NotFound`; `Unavailable` also where rows of an entity that moves are not as they should
-    /// be, and were not put right; `Unsupported` while a migration is not finished on which nobody is at
+    /// be, and were not put right; `Unsupported` while something is built and not finished, on which nobody is at
     /// work, or while a row of an entity that moves is of a later release, which is to finish that first.
     pub async fn contract(&self) -> Result<Contracted> {
         undo::Undo::contract(&self.db, &self.stop).await
