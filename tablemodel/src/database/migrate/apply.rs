@@ -17,7 +17,7 @@ use super::{
     patience::Patience,
     record::{self, Control, Record, Work},
     rows::{Rows, check_has},
-    settle::settle,
+    settle::{free, settle},
     states::Owned,
     stop::Stop,
     survey::survey,
@@ -302,6 +302,11 @@ impl<'a> Apply<'a> {
             record = owned.change(|record| (record.surveyed, record.entities) = (true, entities)).await?;
         }
         let is_done = self.fill(owned, &record, targets, applied).await?;
+        if is_done && applied.failed > 0 && targets.build() {
+            let counted = counted(&self.db, &record.steps);
+            applied.scrubbed += free(owned, &record, &counted).await?;
+            applied.failed = record::failures(&self.db, &record.id).await?.len() as u64;
+        }
         Ok(is_done && applied.failed == 0)
     }
 

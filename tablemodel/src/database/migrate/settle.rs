@@ -6,9 +6,11 @@
 
 use super::{
     counts::{Counted, count},
+    record::Record,
     states::Owned,
     survey,
     targets::Targets,
+    touch,
 };
 use crate::{
     database::{Violation, ViolationKind, calls::ATTEMPTS},
@@ -54,6 +56,18 @@ pub(super) async fn settle(owned: &Owned, targets: &Targets, counted: &[Counted]
     }
     settled.left = survey::is_any_left(owned, &targets.rewritten()).await?;
     Ok(settled)
+}
+
+/// Tries once more what was set aside, where one walk finds rows that nobody wants: such a one may stand for a value that is free, since a
+/// program without the index wrote its entity. Gives how much the walk put right.
+pub(super) async fn free(owned: &Owned, record: &Record, counted: &[Counted]) -> Result<u64> {
+    let mut settled = Settled::default();
+    count(owned, counted).await?;
+    walk(owned, &mut settled).await?;
+    if settled.scrubbed > 0 {
+        touch::retry(&owned.db, record).await?;
+    }
+    Ok(settled.scrubbed)
 }
 
 /// Walks until nothing is wrong with rows of these tables, as far as can be told, and puts right what can be. While others write.

@@ -9,9 +9,9 @@ use tablemodel::{
 };
 
 use super::{
-    Club, MODES, first,
+    Club, MODES, assert_clean, first,
     lapsed::{assert_not_ready, built},
-    next, program, store_of,
+    next, program, store_of, unique,
 };
 
 #[tokio::test]
@@ -109,4 +109,35 @@ async fn a_repair_that_takes_a_lost_source_off_a_total_takes_an_index_of_the_tar
     assert_eq!(found.visits, 0, "it is counted no more");
     let error = by_motto(&program::<after::Club>(&store).await).await.expect_err("its row says what was");
     assert!(matches!(error.kind(), ErrorKind::IndexNotReady { .. }), "{error}");
+}
+
+/// The row of the value still names who had it, which has another by now, or is gone.
+#[tokio::test]
+async fn a_value_that_a_program_without_the_index_passed_on_is_free_when_it_is_built_anew() {
+    for mode in MODES {
+        for is_gone in [false, true] {
+            let told = format!("{mode:?}, gone: {is_gone}");
+            let store = store_of::<unique::Club>(mode).await;
+            for (id, badge) in [(1, Some(7)), (2, None)] {
+                let first::Person { club, id, name, city, visits, .. } = first::person("c0", id);
+                store.insert(&unique::Person { club, id, name, city, badge, visits }).await.expect("inserted");
+            }
+            store.clock().advance(Duration::from_secs(130));
+            let old = program::<first::Club>(&store).await;
+            let path = |id: u32| first::Person::find().club("c0").id(id);
+            match is_gone {
+                true => old.delete(path(1).one(&old).await.expect("read").expect("there")).await.expect("deleted"),
+                false => drop(old.update(path(1), |person| Ok(person.badge = Some(8))).await.expect("updated")),
+            }
+            old.update(path(2), |person| Ok(person.badge = Some(7))).await.expect("updated");
+            drop(old);
+            store.clock().advance(Duration::from_secs(130));
+            let db = program::<unique::Club>(&store).await;
+            let applied = db.migrations().apply().await.expect("applied");
+            assert!(applied.is_complete() && applied.failed == 0, "{told}: {applied:?}");
+            let found = unique::Person::by_badge().club("c0").badge(7).one(&db).await.expect("readable");
+            assert_eq!(found.map(|person| person.id), Some(2), "{told}");
+            assert_clean(&db, &told).await;
+        }
+    }
 }
