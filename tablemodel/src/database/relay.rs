@@ -98,6 +98,31 @@ struct Dirty {
     read: Since,
 }
 
+/// Counts what could not be delivered; whether that was an attempt which failed, and not a row that is for others, or for later.
+fn is_attempt(error: &Error, schema: &EntitySchema, row: &Row, report: &mut RelayReport) -> bool {
+    match error.kind() {
+        ErrorKind::UnknownVersion => {
+            report.waiting += 1;
+            tracing::warn!(entity = schema.entity_type, key = %row.key, %error, "left to a newer program");
+            false
+        }
+        ErrorKind::Moved { .. } => {
+            // What follows it is written anew once it has moved; an entity between two keys is nowhere else.
+            match row.key.row.starts_with(INTENT) {
+                true => report.failed += 1,
+                false => report.waiting += 1,
+            }
+            tracing::debug!(entity = schema.entity_type, key = %row.key, %error, "left until it has moved");
+            false
+        }
+        _ => {
+            report.failed += 1;
+            tracing::warn!(entity = schema.entity_type, key = %row.key, %error, "an outbox row was not delivered");
+            true
+        }
+    }
+}
+
 impl Relay {
     /// How long [`Relay::run`] waits between rounds (5 s).
     pub fn every(mut self, pause: Duration) -> Self {
@@ -284,22 +309,8 @@ impl Relay {
             Ok(false) => round.report.waiting += 1,
             Ok(true) if is_done => round.report.swept += 1,
             Ok(true) => round.report.delivered += 1,
-            Err(error) if *error.kind() == ErrorKind::UnknownVersion => {
-                round.report.waiting += 1;
-                tracing::warn!(entity = schema.entity_type, key = %row.key, %error, "left to a newer program");
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::Moved { .. }) => {
-                // What follows it is written anew once it has moved; an entity between two keys is nowhere else.
-                match row.key.row.starts_with(INTENT) {
-                    true => round.report.failed += 1,
-                    false => round.report.waiting += 1,
-                }
-                tracing::debug!(entity = schema.entity_type, key = %row.key, %error, "left until it has moved");
-            }
             Err(error) => {
-                round.report.failed += 1;
-                tracing::warn!(entity = schema.entity_type, key = %row.key, %error, "an outbox row was not delivered");
-                if !is_left {
+                if is_attempt(&error, schema, row, &mut round.report) && !is_left {
                     self.note_failure(dirty, row, progress.attempts + 1, &error).await?;
                 }
             }

@@ -96,14 +96,7 @@ impl Database {
                 Side::Elsewhere => {
                     // Either may know what was missed.
                     let left = leaving.after_failure(error.clone(), &first, &follows).await;
-                    let arrived = arriving.after_failure(error, &second, &then).await;
-                    match (left, arrived) {
-                        (Err(_), arrived) => arrived,
-                        // Only who arrives claims values: that another has one is no guess.
-                        (_, Err(error)) if matches!(error.kind(), ErrorKind::UniqueViolation { .. }) => Err(error),
-                        (left, Err(_)) => left,
-                        (left, arrived) => left.and_then(|left| Ok(left.or(arrived?))),
-                    }
+                    of_either(left, arriving.after_failure(error, &second, &then).await)
                 }
             };
             match next.map_err(|error| arriving.settled(error).alone())? {
@@ -112,6 +105,17 @@ impl Database {
             }
         }
         Err(arriving.exhausted())
+    }
+}
+
+/// What two sides make of one failure, where either may be the one to know: who arrives is believed first.
+fn of_either<T>(left: Result<Option<T>>, arrived: Result<Option<T>>) -> Result<Option<T>> {
+    match (left, arrived) {
+        (Err(_), arrived) => arrived,
+        // Only who arrives claims values: that another has one is no guess.
+        (_, Err(error)) if matches!(error.kind(), ErrorKind::UniqueViolation { .. }) => Err(error),
+        (left, Err(_)) => left,
+        (left, arrived) => left.and_then(|left| Ok(left.or(arrived?))),
     }
 }
 

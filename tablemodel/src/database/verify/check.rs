@@ -102,46 +102,7 @@ impl Check {
         };
         let (mut parts, rows) = Parts::apart(rows, is_part);
         for row in rows {
-            let Some(row) = check.shadow(db, row, &mut parts)? else { continue };
-            let kind = system::kind(&row.properties);
-            let schema = kind.entity().and_then(|entity| db.entity_of(entity));
-            if schema.is_some_and(|schema| check.is_of_other(schema, &row)) {
-                check.foreign += 1;
-                continue;
-            }
-            let own = schema.filter(|schema| schema.table.eq_ignore_ascii_case(table));
-            match (kind, own, schema) {
-                (RowKind::Primary { .. }, Some(schema), _) => check.primary(db, schema, &parts.with(row))?,
-                (RowKind::Tombstone { .. }, Some(schema), _) => match Reservation::of(&row) {
-                    Some(reservation) => check.held.extend(reservation.held),
-                    None => {
-                        check.tombstones += 1;
-                        check.dead.push((schema, row));
-                    }
-                },
-                (RowKind::Derived { .. }, Some(_), _) if is_of_later(&row.key.row) => check.foreign += 1,
-                (RowKind::Derived { .. }, Some(schema), _) if row.key.row.starts_with(OUTBOX) => {
-                    check.outbox.push((schema, row));
-                }
-                (RowKind::Derived { name, .. }, Some(schema), _) if aggregate::is_cell(&row) => {
-                    check.derived += 1;
-                    let property = name.trim_start_matches('~');
-                    if shared::is_held(schema, property) && db.is_told(schema, property, check.strict)? {
-                        check.cells.insert(row.key.row.clone(), row);
-                    }
-                }
-                (RowKind::Derived { .. }, Some(schema), _) if row.key.row.starts_with(INTENT) => {
-                    check.intent(schema, parts.with(row));
-                }
-                (RowKind::Derived { name, version, .. }, _, Some(schema)) => {
-                    let index = schema.derived_position_by(name, version);
-                    match index.is_none() && db.registered(schema)?.beyond.iter().any(|beyond| beyond == name) {
-                        true => check.foreign += 1, // another program's, which has the index
-                        false => check.entry(db, schema, index, row, &mut derived)?,
-                    }
-                }
-                _ => check.foreign(db, &row)?,
-            }
+            check.row(db, row, &mut parts, &mut derived)?;
         }
         for row in derived {
             check.derived_row(row);
@@ -151,6 +112,51 @@ impl Check {
         check.lists();
         check.aggregates(db);
         Ok(check)
+    }
+
+    /// Sorts one row in, by what it is; rows of this partition's indexes are kept for when all entities are known.
+    fn row(&mut self, db: &Database, row: Row, parts: &mut Parts, derived: &mut Vec<Row>) -> Result<()> {
+        let Some(row) = self.shadow(db, row, parts)? else { return Ok(()) };
+        let kind = system::kind(&row.properties);
+        let schema = kind.entity().and_then(|entity| db.entity_of(entity));
+        if schema.is_some_and(|schema| self.is_of_other(schema, &row)) {
+            self.foreign += 1;
+            return Ok(());
+        }
+        let own = schema.filter(|schema| schema.table.eq_ignore_ascii_case(self.table));
+        match (kind, own, schema) {
+            (RowKind::Primary { .. }, Some(schema), _) => self.primary(db, schema, &parts.with(row))?,
+            (RowKind::Tombstone { .. }, Some(schema), _) => match Reservation::of(&row) {
+                Some(reservation) => self.held.extend(reservation.held),
+                None => {
+                    self.tombstones += 1;
+                    self.dead.push((schema, row));
+                }
+            },
+            (RowKind::Derived { .. }, Some(_), _) if is_of_later(&row.key.row) => self.foreign += 1,
+            (RowKind::Derived { .. }, Some(schema), _) if row.key.row.starts_with(OUTBOX) => {
+                self.outbox.push((schema, row));
+            }
+            (RowKind::Derived { name, .. }, Some(schema), _) if aggregate::is_cell(&row) => {
+                self.derived += 1;
+                let property = name.trim_start_matches('~');
+                if shared::is_held(schema, property) && db.is_told(schema, property, self.strict)? {
+                    self.cells.insert(row.key.row.clone(), row);
+                }
+            }
+            (RowKind::Derived { .. }, Some(schema), _) if row.key.row.starts_with(INTENT) => {
+                self.intent(schema, parts.with(row));
+            }
+            (RowKind::Derived { name, version, .. }, _, Some(schema)) => {
+                let index = schema.derived_position_by(name, version);
+                match index.is_none() && db.registered(schema)?.beyond.iter().any(|beyond| beyond == name) {
+                    true => self.foreign += 1, // another program's, which has the index
+                    false => self.entry(db, schema, index, row, derived)?,
+                }
+            }
+            _ => self.foreign(db, &row)?,
+        }
+        Ok(())
     }
 
     /// A row of an index: one of this partition's entities, or a guest.

@@ -9,7 +9,7 @@ mod owner;
 use std::borrow::Cow;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tablemodel_store::{KeyRange, Query, Row, RowKey};
+use tablemodel_store::{DateTime, KeyRange, Query, Row, RowKey};
 
 use self::owner::Standing;
 use super::{
@@ -191,16 +191,9 @@ impl Database {
                 Mend::Remove(row.etag.clone()),
             );
         };
-        let is_of_copy = schema.copy(*index).is_some();
-        if !is_of_copy && system::is_pending(&row.properties) {
-            return Ok(None); // a claim before its entity: reads pass over it, and who wants the value takes it over
-        }
         let is_dead = system::is_dead(&row.properties);
-        let expires = copy::expires(&row.properties).filter(|_| is_of_copy);
-        if expires.is_some_and(|expires| self.environment().clock.now() <= expires) {
-            return Ok(None); // its holder may still be written
-        }
-        if is_dead && !self.is_older_than_fences(row, 2) {
+        let expires = copy::expires(&row.properties).filter(|_| schema.copy(*index).is_some());
+        if self.may_change(guest, expires) {
             return Ok(None);
         }
         let own = self.table_name(schema.table);
@@ -237,6 +230,15 @@ impl Database {
                 },
             ),
         }
+    }
+
+    /// Whether a row of another partition's entity is not to be judged yet.
+    fn may_change(&self, Guest { schema, index, row }: &Guest, expires: Option<DateTime>) -> bool {
+        // A claim before its entity: reads pass over it, and who wants the value takes it over.
+        let is_claim = schema.copy(*index).is_none() && system::is_pending(&row.properties);
+        let is_expected = expires.is_some_and(|expires| self.environment().clock.now() <= expires); // its holder may still be written
+        let is_new = system::is_dead(&row.properties) && !self.is_older_than_fences(row, 2);
+        is_claim || is_expected || is_new
     }
 
     /// Whether its entity wants the row; none where that cannot be told, which is reported where the entity stands.
