@@ -3,11 +3,12 @@
 use std::rc::Rc;
 
 use proc_macro2::{Ident, TokenStream};
-use syn::Generics;
+use syn::{Generics, spanned::Spanned};
 
 use super::{
     entity::runtime,
-    field::{Field, resolve_all},
+    field::{Field, Kind, resolve_all},
+    types::is_spread,
 };
 use crate::{
     errors::Errors,
@@ -43,7 +44,17 @@ impl<'a> Projection<'a> {
             errors.at(input.ident.span(), message);
         }
         let fields = resolve_all(fields, &FieldWords::OF_PROJECTION, &Slot::Absent, errors);
+        fields.iter().for_each(|field| refuse_array(field, errors));
         let runtime = runtime(&words.runtime);
         Self { ident: &input.ident, generics: &input.generics, runtime, of: words.of.get().cloned(), fields }
+    }
+}
+
+/// In the entity it is either many properties, or JSON.
+fn refuse_array(field: &Field, errors: &mut Errors) {
+    if field.kind == Kind::Plain && field.is_understood.get() && is_spread(&field.ty) {
+        let message = "is an array, and a projection reads single properties: remove the field, or say";
+        errors.at(field.ty.span(), format!("field `{}` {message} `json` if the entity does", field.name));
+        field.is_understood.set(false);
     }
 }

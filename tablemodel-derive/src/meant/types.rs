@@ -14,6 +14,27 @@ pub(crate) fn is_array(ty: &Type) -> bool {
     }
 }
 
+/// The names of types of which an array is no single property, as one of `u8` is.
+const NO_BYTES: [&str; 16] = [
+    "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "u16", "u32", "u64", "u128", "DateTime", "Option",
+    "String",
+];
+
+/// Whether the type is written as an array that can be many properties only.
+pub(crate) fn is_spread(ty: &Type) -> bool {
+    match ty {
+        Type::Array(array) => match &*array.elem {
+            Type::Path(path) => {
+                path.path.segments.last().is_some_and(|last| NO_BYTES.iter().any(|name| last.ident == name))
+            }
+            _ => false,
+        },
+        Type::Group(group) => is_spread(&group.elem),
+        Type::Paren(paren) => is_spread(&paren.elem),
+        _ => false,
+    }
+}
+
 /// Whether the type is written as an `Option`: of what is kept as JSON, no trait tells it.
 pub(crate) fn is_option(ty: &Type) -> bool {
     match ty {

@@ -268,6 +268,12 @@ impl<E, T, M> FieldArray<E, T, M> {
         Self { names, types: PhantomData }
     }
 
+    /// No array is one property: a projection that takes it for a field of one is told so by the type alone.
+    #[doc(hidden)]
+    pub const fn property(&self) -> &'static str {
+        ""
+    }
+
     /// The handle of one element; `None` beyond the last.
     pub fn at(self, index: usize) -> Option<Field<E, T, M>> {
         self.names.get(index).map(|name| Field::named(name))

@@ -10,6 +10,8 @@ struct Employee {
     first_name: String,
     #[table(json)]
     skills: Vec<String>,
+    #[table(flatten)]
+    digest: [u8; 4],
 }
 
 #[derive(Projection)]
@@ -29,6 +31,12 @@ struct OfAnotherType {
 #[table(of = Missing)]
 struct OfNothing {
     id: u32,
+}
+
+#[derive(Projection)]
+#[table(of = Employee)]
+struct OfAnArrayOfBytes {
+    digest: [u8; 4],
 }
 
 fn main() {}
