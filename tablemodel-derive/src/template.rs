@@ -3,6 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use proc_macro2::Ident;
+use syn::{ext::IdentExt, parse::Parser};
+
 use crate::codec::Codec;
 
 /// A piece of a template, as written.
@@ -99,7 +102,13 @@ fn part(field: &str, word: Option<&str>) -> Result<Piece, String> {
         });
     }
     let codec = word.map_or(Ok(Codec::Plain), Codec::parse)?;
-    Ok(Piece::Part { field: name.to_owned(), codec })
+    Ok(Piece::Part { field: as_ident(name), codec })
+}
+
+/// The name as the compiler has it in an identifier, in one form of Unicode.
+fn as_ident(name: &str) -> String {
+    let ident = (!name.is_ascii()).then(|| Ident::parse_any.parse_str(name).ok()).flatten();
+    ident.map_or_else(|| name.to_owned(), |ident| ident.to_string())
 }
 
 /// As far as its letters show it: beyond ASCII names hold other characters too, and fields are looked up.

@@ -44,7 +44,16 @@ struct Marks {
     timestamp: [u32; 2],
 }
 
+/// Its template has the letter and its mark apart, which rustc puts together in the field's name.
+#[derive(tablemodel::TableEntity)]
+#[table(name = "Sizes", partition = "p", row = "{größe}", allow(append_hotspot))]
+struct Size {
+    größe: u32,
+}
+
 fn main() {
+    let path = Size::find().größe(3);
+    let _ = tablemodel::Path::explain(&path);
     let path = Joined::find__p().a(3);
     let _ = tablemodel::Path::explain(&path);
     let path = Marks::find().हिन्दी("a").l·l(3);
