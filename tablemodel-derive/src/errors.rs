@@ -7,33 +7,52 @@ use proc_macro2::{Span, TokenStream};
 
 /// Collects the errors of one derive, so that a run reports all of them.
 #[derive(Default)]
-pub(crate) struct Errors(Vec<syn::Error>);
+pub(crate) struct Errors {
+    told: Vec<syn::Error>,
+    /// Whether any more is only counted.
+    is_hushed: bool,
+    untold: usize,
+}
 
 impl Errors {
     /// An error under `span`.
     pub(crate) fn at(&mut self, span: Span, message: impl Display) {
-        self.0.push(syn::Error::new(span, message));
+        if self.is_hushed {
+            self.untold += 1;
+        } else {
+            self.told.push(syn::Error::new(span, message));
+        }
+    }
+
+    /// Tells no more: a part of the struct could not be read, and what is found of the rest may come of that.
+    pub(crate) fn hush(&mut self) {
+        self.is_hushed = true;
+    }
+
+    /// Whether nothing that is found is told.
+    pub(crate) fn are_hushed(&self) -> bool {
+        self.is_hushed
     }
 
     /// Whether nothing was wrong.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.told.is_empty()
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
-        self.0.len()
+        self.told.len() + self.untold
     }
 
     /// One `compile_error!` each.
     pub(crate) fn into_tokens(self) -> TokenStream {
-        self.0.iter().map(syn::Error::to_compile_error).collect()
+        self.told.iter().map(syn::Error::to_compile_error).collect()
     }
 
     /// The messages, for tests.
     #[cfg(test)]
     pub(crate) fn messages(&self) -> Vec<String> {
-        self.0.iter().map(ToString::to_string).collect()
+        self.told.iter().map(ToString::to_string).collect()
     }
 }
 

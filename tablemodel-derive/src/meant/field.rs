@@ -112,7 +112,7 @@ impl Field {
             property_span,
             copy: words.copy.get().cloned(),
             was: words.was.get().cloned(),
-            is_understood: Cell::new(errors.count() == before),
+            is_understood: Cell::new(errors.count() == before && !errors.are_hushed()),
             is_guessed: words.is_guessed(),
             ident,
         })

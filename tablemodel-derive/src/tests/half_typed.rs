@@ -114,3 +114,18 @@ fn what_is_called_alike_but_for_r_is_told() {
 fn expand_entity(item: &str) -> TokenStream {
     DERIVES[0](item.parse().expect("tokens"))
 }
+
+#[test]
+fn an_item_that_cannot_be_parsed_is_one_error_and_keeps_what_can_be_read_of_it() {
+    let words = "#[table(name = \"Letters\", partition = \"{a}\", row = \"r_{b}\")]";
+    for fields in
+        ["a: u8 b: u8", "a: u8, : u8, b: u8", "a: u8, b: u8, c: Vec<u8,", "a:: u8, b: u8", "a: u8, #[table(json)] b u8"]
+    {
+        let expansion = expand_entity(&format!("{words} struct A {{ {fields} }}")).to_string();
+        assert_eq!(expansion.matches("compile_error").count(), 1, "{fields}: {expansion}");
+        assert!(expansion.contains("TableEntity for A") && expansion.contains("fn find"), "{fields}: {expansion}");
+    }
+    let model = DERIVES[1]("enum Company { A(A) B(B) }".parse().expect("tokens")).to_string();
+    assert_eq!(model.matches("compile_error").count(), 1, "{model}");
+    assert!(model.contains("TableModel for Company"), "{model}");
+}

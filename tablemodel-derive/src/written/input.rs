@@ -6,7 +6,7 @@ use syn::{
     Attribute, Data, DeriveInput, Expr, Field, Fields, GenericParam, Generics, Visibility, ext::IdentExt, parse_quote,
 };
 
-use super::{Item, Place, Slot, Word, attribute_words, unknown_word};
+use super::{Item, Place, Slot, Word, attribute_words, salvage::salvaged, unknown_word};
 use crate::errors::Errors;
 
 /// The item.
@@ -43,11 +43,12 @@ pub(crate) struct Variant {
 impl Input {
     /// Reads the item; `None` where even its shape cannot be used.
     pub(crate) fn read(tokens: TokenStream, errors: &mut Errors) -> Option<Self> {
-        let input = match parse(tokens) {
+        let input = match parse(tokens.clone()) {
             Ok(input) => input,
             Err(error) => {
                 errors.at(error.span(), error);
-                return None;
+                errors.hush();
+                parse(salvaged(tokens)).ok()?
             }
         };
         let words = attribute_words(&input.attrs, errors);

@@ -7,6 +7,7 @@ mod field;
 mod input;
 mod limit;
 mod place;
+mod salvage;
 mod slot;
 mod word;
 
