@@ -160,6 +160,24 @@ pub trait TableModel: Sized + Send + Sync + 'static {
     fn from_row(row: ModelRow) -> Result<Self>;
 }
 
+/// What a variant for all other rows holds.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a variant marked `other` holds rows as they are, and `{Self}` is none",
+    label = "not `Row`",
+    note = "write `Other(Row)` with `tablemodel::Row`, or take `#[table(other)]` from a variant that holds an entity"
+)]
+pub trait OtherRow {
+    /// Of the row.
+    fn of(row: ModelRow) -> Self;
+}
+
+impl OtherRow for Row {
+    fn of(row: ModelRow) -> Self {
+        row.into_row()
+    }
+}
+
 /// A row on its way into a [`TableModel`].
 #[derive(Debug)]
 pub struct ModelRow {

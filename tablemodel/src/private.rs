@@ -25,8 +25,8 @@ pub use crate::{
     check_readable::check_readable_by,
     database::Database,
     entity::{
-        CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, Projection, PropertyGroup, TableEntity, TableModel,
-        reads,
+        CopyOf, FieldError, FieldReader, FieldWriter, ModelRow, OtherRow, Projection, PropertyGroup, TableEntity,
+        TableModel, reads,
     },
     format::{facts_length, gate, gate_unreadable},
     key::{Codec, KeyArg, KeyPart, KeyType, Part, Problem, Samples, Segment, Template},

@@ -60,7 +60,9 @@ fn from_row(model: &Model<'_>) -> TokenStream {
         quote_spanned!(ty.span()=> if #row.is_of(#schema) { return #row.read::<#ty>().map(Self::#variant); })
     });
     let other = match &model.other {
-        Some(Listed { variant, ty }) => quote_spanned!(ty.span()=> _tm::Ok(Self::#variant(#row.into_row()))),
+        Some(Listed { variant, ty }) => {
+            quote_spanned!(ty.span()=> _tm::Ok(Self::#variant(<#ty as _tm::OtherRow>::of(#row))))
+        }
         None => quote!(#row.unknown::<Self>()),
     };
     quote!(#(#entities)* #other)
