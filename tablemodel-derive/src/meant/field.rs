@@ -1,7 +1,7 @@
 //! A field of an entity, a group or a projection: how it is stored and what its handles are called.
 //! Rules that concern several fields are in `rules` and `names`.
 
-use std::{cell::Cell, rc::Rc};
+use std::{cell::Cell, collections::BTreeSet, rc::Rc};
 
 use proc_macro2::{Ident, Span};
 use syn::{LitStr, Type, Visibility, ext::IdentExt, spanned::Spanned};
@@ -330,7 +330,7 @@ pub(crate) fn case_of(rename_all: &Slot<Case>) -> Case {
     rename_all.get().copied().unwrap_or(Case::Pascal)
 }
 
-/// All fields of a struct.
+/// All fields of a struct. Of two that are called alike rustc tells, and one goes on.
 pub(crate) fn resolve_all(
     fields: &[syn::Field],
     here: &Place,
@@ -338,5 +338,12 @@ pub(crate) fn resolve_all(
     errors: &mut Errors,
 ) -> Vec<Rc<Field>> {
     let case = case_of(rename_all);
-    fields.iter().filter_map(|field| Field::resolve(field, here, case, errors)).map(Rc::new).collect()
+    let mut names = BTreeSet::new();
+    let mut is_first = |field: &&syn::Field| field.ident.as_ref().is_none_or(|ident| names.insert(ident.unraw()));
+    fields
+        .iter()
+        .filter(|field| is_first(field))
+        .filter_map(|field| Field::resolve(field, here, case, errors))
+        .map(Rc::new)
+        .collect()
 }
