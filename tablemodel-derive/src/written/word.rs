@@ -270,13 +270,29 @@ fn cut(tokens: TokenStream, errors: &mut Errors) -> Vec<Word> {
             TokenTree::Punct(punct) if punct.as_char() == ',' && angles == 0 => {
                 words.extend(word(std::mem::take(&mut current), punct.span(), errors));
             }
-            _ => current.push(tree),
+            _ => {
+                if let Some(name) = ended(&current, &tree) {
+                    errors.at(tree.span(), format!("expected a comma after `{name} = ..`"));
+                    words.extend(word(std::mem::take(&mut current), tree.span(), errors));
+                }
+                current.push(tree);
+            }
         }
     }
     if !current.is_empty() {
         words.extend(word(current, Span::call_site(), errors));
     }
     words
+}
+
+/// The name of `name = ".."`, behind which another word cannot stand; `as` is of an expression.
+fn ended<'a>(current: &'a [TokenTree], next: &TokenTree) -> Option<&'a Ident> {
+    match (current, next) {
+        ([TokenTree::Ident(name), TokenTree::Punct(punct), TokenTree::Literal(_)], TokenTree::Ident(next)) => {
+            (is_equals(punct) && next != "as").then_some(name)
+        }
+        _ => None,
+    }
 }
 
 /// How deep a value stands in the `<..>` of a `::<..>`.
@@ -345,6 +361,13 @@ mod tests {
         let (words, errors) = read(quote!(a, , 3, b c, d(x) y, e));
         assert_eq!(words, ["a", "e"]);
         assert_eq!(errors.len(), 4, "{errors:?}");
+    }
+
+    #[test]
+    fn a_comma_that_is_missing_behind_a_value_is_told_and_taken_as_written() {
+        let (words, errors) = read(quote!(row = "a" keys_only, default = 3 as u8, name = "b" version = 2));
+        assert_eq!(words, ["row", "keys_only", "default", "name", "version"]);
+        assert_eq!(errors, ["expected a comma after `row = ..`", "expected a comma after `name = ..`"]);
     }
 
     #[test]
