@@ -146,11 +146,12 @@ impl Groups {
             let wanted = wanted.saturating_add(self.ahead).saturating_mul(self.rows_each);
             let rows = self.rows.some(wanted.saturating_add(1)).await?;
             self.is_done = rows.is_empty();
-            let mut complete = Vec::new();
+            let (read, mut complete) = (rows.len(), Vec::new());
             for row in rows {
                 let is_part = self.rows.plan().owns_part(&row);
                 complete.extend(self.assembly.take(row, is_part));
             }
+            self.expect(read, complete.len());
             let last = if self.is_done { self.assembly.finish() } else { None };
             for group in complete.into_iter().chain(last) {
                 let settled = self.db.settled(self.rows.plan().schema, self.rows.table(), group).await?;
@@ -158,6 +159,12 @@ impl Groups {
             }
         }
         Ok(())
+    }
+
+    /// Entities may have more rows than their layout says: as many are asked for as those before had, and twice as many where one did not end.
+    fn expect(&mut self, read: usize, complete: usize) {
+        let each = if complete == 0 { self.rows_each.saturating_mul(2) } else { read.div_ceil(complete) };
+        self.rows_each = self.rows_each.max(each);
     }
 }
 

@@ -75,9 +75,10 @@ impl Reader {
         self
     }
 
-    /// One result, of the first row that gives one.
+    /// One result of a full key, of the first row that gives one. All rows of an entity that may be several are asked for at once.
     pub(crate) async fn first_found<F: Found>(mut self) -> Result<Option<F>> {
-        while let Some(row) = self.rows.next(1).await? {
+        let wanted = if self.rows.plan().is_cut() { usize::MAX } else { 1 };
+        while let Some(row) = self.rows.next(wanted).await? {
             if let Some(found) = resolve(&self.db, self.index, self.verified, row).await? {
                 return Ok(Some(found));
             }

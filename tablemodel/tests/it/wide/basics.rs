@@ -41,6 +41,30 @@ async fn a_page_is_one_request_also_where_another_follows() {
 }
 
 #[tokio::test]
+async fn an_entity_of_many_rows_is_one_request_and_several_of_them_are_few() {
+    let db = database().await;
+    for id in 1..=3 {
+        db.insert(&document(id, 10, Some(20 * 1024 * 1024))).await.unwrap();
+    }
+    let documents = || Document::find().department("Sales");
+    db.forget_calls();
+    let one = documents().id(2).one(&db).await.unwrap().unwrap();
+    assert!((one.id, one.etags().count() > 20) == (2, true));
+    assert_eq!(db.tally().range_queries, 1, "{}", db.tally());
+
+    db.forget_calls();
+    let many = documents().get_many([3, 9], &db).await.unwrap();
+    assert!(many[0].is_some() && many[1].is_none());
+    assert_eq!(db.tally().range_queries, 2, "{}", db.tally());
+
+    db.forget_calls();
+    assert_eq!(documents().first(2, &db).await.unwrap().len(), 2);
+    let page = documents().page(2, None, &db).await.unwrap();
+    assert!(page.items.len() == 2 && page.cursor.is_some());
+    assert!(db.tally().range_queries <= 12, "{}", db.tally());
+}
+
+#[tokio::test]
 async fn of_many_keys_none_is_read_where_one_does_not_fit() {
     let db = database().await;
     db.insert(&stats(7)).await.unwrap();
