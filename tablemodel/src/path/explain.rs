@@ -9,7 +9,8 @@ use tablemodel_store::{KeyRange, limits};
 use crate::{
     error::Error,
     path::plan::ReadPlan,
-    schema::{EntitySchema, IndexSchema},
+    rooms::list::MAX_KEYS_UNITS,
+    schema::{Cover, EntitySchema, IndexSchema},
 };
 
 /// How much of a table a query touches, from best to worst.
@@ -61,6 +62,9 @@ impl Explain {
     pub(crate) fn of(plan: &ReadPlan, index: Option<&'static IndexSchema>, loads: bool) -> Self {
         let class = plan.class();
         let (mut requests, mut rows) = cost(class, plan.ranges.len(), loads);
+        if index.is_some_and(|index| index.cover == Cover::List) {
+            rows = format!("1 per {MAX_KEYS_UNITS} characters of keys, and 1 per result");
+        }
         if plan.schema.is_joined() && (loads || plan.is_cut()) {
             requests = requests.replace("point read", "range read");
             rows.push_str(", and its parts");
@@ -77,10 +81,15 @@ impl Explain {
         }
     }
 
-    /// Of one range without a condition.
+    /// Of one range without a condition: what stands in it is read, whatever it is.
     pub(crate) fn of_range(schema: &'static EntitySchema, range: KeyRange, class: CostClass) -> Self {
         let plan = ReadPlan { schema, index: None, ranges: vec![range], filter: None, select: None };
-        Self { class, condition: None, ..Self::of(&plan, None, false) }
+        let rows = match class {
+            CostClass::Range if plan.point().is_none() => "every row of the range".to_owned(),
+            CostClass::Point | CostClass::Range => "1".to_owned(),
+            CostClass::PartitionScan | CostClass::TableScan => "every row".to_owned(),
+        };
+        Self { class, condition: None, rows, ..Self::of(&plan, None, false) }
     }
 
     pub(crate) fn failed(schema: &'static EntitySchema, error: Error) -> Self {

@@ -103,7 +103,7 @@ pub trait ListPath: Sized + Send + 'static {
         Box::pin(async move { read::list::count(&db, query).await })
     }
 
-    /// What running this path would read. Reads nothing.
+    /// What [`ListPath::all`] would read; [`ListPath::keys`] and [`ListPath::count`] make no point reads of entities. Reads nothing.
     fn explain(&self) -> Explain {
         self.query().explain()
     }

@@ -17,6 +17,7 @@ use tablemodel_store::{Action, Condition, Properties, PropertyName, Row, RowKey,
 pub use self::outside::in_blob;
 #[cfg(feature = "blob")]
 pub(crate) use self::outside::{Content, link, put_back, take_out};
+pub(crate) use self::pieces::MAX_KEYS_UNITS;
 use self::pieces::{Chunk, apply_all, free_number, is_after, pieces, place, separator};
 use self::stored::{Head, texts_in};
 pub(crate) use self::stored::{count, cut_of, fault, keys, keys_as};

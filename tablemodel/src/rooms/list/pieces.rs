@@ -8,7 +8,7 @@ use tablemodel_store::{key::compare, size::utf16_len};
 
 /// UTF-16 code units of keys, as JSON, that one row holds: what a change of a long list rewrites. At most 32,768 fit a
 /// property.
-const MAX_KEYS_UNITS: usize = 16_000;
+pub(crate) const MAX_KEYS_UNITS: usize = 16_000;
 /// More than any one key takes: 1,024 code units, each escaped, with quotes and a comma.
 const LONGEST_KEY_UNITS: usize = 2_100;
 

@@ -16,6 +16,25 @@ async fn raw(db: &TestDatabase, table: &str, partition: &str, row: &str) -> Opti
 }
 
 #[tokio::test]
+async fn a_list_in_one_row_is_explained_as_that_row_and_one_elsewhere_as_a_row_for_each_key() {
+    let db = database(Consistency::Azure).await;
+    for id in 1..=3 {
+        db.insert(&worker(id)).await.unwrap();
+    }
+    let near = || Worker::by_name().department("A").name("Jones");
+    db.forget_calls();
+    assert_eq!(near().all(&db).await.unwrap().len(), 3);
+    assert_eq!((db.tally().rows_read, db.tally().point_reads), (1 + 3, 3));
+    assert_eq!(near().explain().rows, "1 per 16000 characters of keys, and 1 per result");
+
+    let far = || Worker::by_city().city("Rome").name("Jones");
+    db.forget_calls();
+    assert_eq!(far().all(&db).await.unwrap().len(), 3);
+    assert_eq!((db.tally().rows_read, db.tally().point_reads), (2 * 3, 3));
+    assert_eq!(far().explain().rows, "2 per result");
+}
+
+#[tokio::test]
 async fn the_rows_are_those_that_the_format_page_draws() {
     let db = database(Consistency::Azure).await;
     db.insert(&worker(2)).await.unwrap();

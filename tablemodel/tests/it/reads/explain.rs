@@ -91,8 +91,9 @@ fn each_class_of_query_is_one_exact_line() {
     assert_eq!(
         Model::rows(Event::in_partition("r")).row_starts_with("ev!a").explain().to_string(),
         "range query on Events: PartitionKey eq 'r' and RowKey ge 'ev!a' and RowKey lt 'ev!b'; \
-         requests: 1 per 1000 rows; rows read: 1 per result"
+         requests: 1 per 1000 rows; rows read: every row of the range"
     );
+    assert_eq!(Model::rows(Event::in_partition("r")).explain().rows, "every row");
 }
 
 #[test]
