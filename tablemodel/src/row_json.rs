@@ -17,6 +17,8 @@ const PARTITION: &str = "PartitionKey";
 const ROW: &str = "RowKey";
 const TIMESTAMP: &str = "Timestamp";
 const TYPE_SUFFIX: &str = "@odata.type";
+/// What some editors and shells put before the first line.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// One line, without its end.
 pub(crate) fn to_line(table: &str, row: &Row) -> String {
@@ -61,13 +63,15 @@ fn double(number: f64) -> Json {
 
 /// The table and the row of a line; what is wrong with it, in words.
 pub(crate) fn from_line(line: &str) -> Result<(String, Row), String> {
-    let Members(mut object) = serde_json::from_str(line).map_err(|error| format!("not a JSON object: {error}"))?;
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+    let Members(mut object) = serde_json::from_str(line).map_err(|error| unread(&error))?;
     let mut text = |name: &str| match object.remove(name) {
         Some(Json::String(text)) => Ok(text),
         _ => Err(format!("`{name}` is missing or not text")),
     };
     let (table, partition, row) = (text(TABLE)?, text(PARTITION)?, text(ROW)?);
     object.remove(TIMESTAMP);
+    object.remove(&format!("{TIMESTAMP}{TYPE_SUFFIX}")); // Azure gives its type where it is asked for all of them
     let mut properties = Properties::with_capacity(object.len());
     for (name, json) in &object {
         if let Some(annotated) = name.strip_suffix(TYPE_SUFFIX) {
@@ -92,6 +96,11 @@ pub(crate) fn from_line(line: &str) -> Result<(String, Row), String> {
     }
     let key = RowKey { partition, row };
     Ok((table, Row { key, etag: ETag::from_stamp(0), timestamp: DateTime::MIN, properties }))
+}
+
+/// Without the number of the line, which is 1 of each.
+fn unread(error: &serde_json::Error) -> String {
+    format!("not a JSON object: {}", error.to_string().replace(" at line 1 column ", " at column "))
 }
 
 fn from_json(json: &Json, annotation: Option<EdmType>) -> Option<Value> {

@@ -94,3 +94,20 @@ async fn a_whole_import_leaves_nothing_to_build_and_exports_the_same() {
         assert_eq!(Room::by_name().name("blue").all(&copy).await.expect("read").len(), 3, "{mode:?}");
     }
 }
+
+#[tokio::test]
+async fn a_byte_order_mark_is_passed_over_and_so_is_the_type_that_azure_gives_of_a_timestamp() {
+    let line = |id: u32| {
+        format!(
+            r#"{{"odata.table":"Badges","PartitionKey":"A","RowKey":"b{id}","Timestamp":"2020-01-01T00:00:00Z","Timestamp@odata.type":"Edm.DateTime"}}"#
+        )
+    };
+    let db = Database::in_memory::<Houses>().await.expect("opened");
+    let lines = format!("\u{feff}{}\r\n{}\n", line(1), line(2));
+    assert_eq!(db.import(lines.as_bytes()).await.expect("imported").rows, 2);
+
+    let error = db.import("\n{\"odata.table\":1,}\n".as_bytes()).await.expect_err("no JSON");
+    assert_eq!(*error.kind(), ErrorKind::Corrupt);
+    assert!(error.to_string().starts_with("line 2 of the export: not a JSON object: "), "{error}");
+    assert!(error.to_string().contains("at column 18") && !error.to_string().contains("line 1"), "{error}");
+}

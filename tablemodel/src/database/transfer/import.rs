@@ -34,8 +34,9 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// `Corrupt` for a line that is not a row, `AlreadyExists` for a row that is there; each names the line. Nothing is sent after an error,
-    /// and what is under way is still finished; where several batches are refused, the first is told.
+    /// `Corrupt` for a line that is not a row, `Invalid` or `TooLarge` for a row that no store takes, `AlreadyExists` for one that is there; each
+    /// names the line. `Corrupt` with the key for a row of the schema table that says nothing, once all are there. Nothing is sent after an
+    /// error, and what is under way is still finished; where several batches are refused, the first is told.
     pub async fn import(&self, from: impl BufRead) -> Result<Transferred> {
         self.check_writable()?;
         self.note_import(true).await?;
