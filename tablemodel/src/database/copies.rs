@@ -15,7 +15,7 @@ use crate::{
     },
     error::{Error, ErrorKind, Result},
     key::beginning_with,
-    plan::{change::Change, follow, states::CopiedBy, system},
+    plan::{change::Change, copies::Recopied, follow, states::CopiedBy, system},
     read::columns::Columns,
     rooms::{copy, rekey::is_reserved},
     schema::EntitySchema,
@@ -132,11 +132,13 @@ impl Database {
     /// the entity would be written again, and what its writer was given would not be current.
     pub(super) async fn deliver_kept(&self, outgoing: &Outgoing) -> Result<()> {
         let schema = outgoing.schema;
-        let is_of_copy = |name: &str| schema.derived_position(name).is_some_and(|at| schema.copy(at).is_some());
-        if outgoing.intent.copies || outgoing.intent.entries.iter().any(|entry| is_of_copy(&entry.index)) {
-            self.recopy(schema, vec![outgoing.owner()]).await?;
+        let copy = |name: &str| schema.derived_position(name).and_then(|at| schema.copy(at)).map(|copy| copy.property);
+        let named: Vec<_> = outgoing.intent.entries.iter().filter_map(|entry| copy(&entry.index)).collect();
+        match (outgoing.intent.copies, named.is_empty()) {
+            (true, _) => self.recopy(schema, vec![outgoing.owner()]).await,
+            (false, false) => self.recopy_of(schema, vec![outgoing.owner()], Recopied::These(named)).await,
+            (false, true) => Ok(()),
         }
-        Ok(())
     }
 
     /// What it means for those that others keep of it.
@@ -200,10 +202,15 @@ impl Database {
     /// Brings the copies of holders of one partition up to date. A batch that cannot be written is written again in halves, so
     /// that one holder holds no other up; but not while the store takes no batch at all.
     pub(super) fn recopy(&self, schema: &'static EntitySchema, keys: Vec<RowKey>) -> BoxFuture<'_, Result<()>> {
+        self.recopy_of(schema, keys, Recopied::All)
+    }
+
+    fn recopy_of(&self, schema: &'static EntitySchema, keys: Vec<RowKey>, of: Recopied) -> BoxFuture<'_, Result<()>> {
         async move {
             let registered = self.registered(schema)?;
             let Some(partition) = keys.first().map(|key| key.partition.clone()) else { return Ok(()) };
-            let changes: Vec<_> = keys.into_iter().map(|key| Change::Recopy { schema, key, repair: false }).collect();
+            let change = |key| Change::Recopy { schema, key, of: of.clone(), repair: false };
+            let changes: Vec<_> = keys.into_iter().map(change).collect();
             let (mut rest, mut failed) = (vec![changes.as_slice()], Ok(()));
             while let Some(changes) = rest.pop() {
                 let written = match self.renew_copied(changes.iter(), NOTHING).await {

@@ -285,7 +285,7 @@ impl Run<'_> {
                         to.add_alone(registered, holder);
                         continue;
                     }
-                    let change = Change::Recopy { schema: by.holder, key: holder, repair: self.copying.repair };
+                    let change = Change::recopied(by.holder, holder, self.copying.repair);
                     match is_beside {
                         true => to.beside.push(change),
                         false => to.add_apart(change),
@@ -321,7 +321,7 @@ impl Run<'_> {
                     && sources.contains(&(source.schema.entity_type, source.key.row.as_str()));
                 if is_changed {
                     let (schema, key) = (image.schema, image.key.clone());
-                    followers.mates.push(Change::Recopy { schema, key, repair: false });
+                    followers.mates.push(Change::recopied(schema, key, false));
                 }
             }
         }

@@ -60,7 +60,7 @@ impl Database {
         if schema.copies.is_empty() || copies == Copies::FollowAnyway {
             return Ok(placed);
         }
-        let follow = Change::Recopy { schema, key: key.clone(), repair: false };
+        let follow = Change::recopied(schema, key.clone(), false);
         self.write_one(&registered, follow).await?;
         self.read_entity(schema, &registered.table, &key).await?.ok_or_else(no_row)
     }

@@ -70,7 +70,7 @@ pub(crate) enum Change {
     Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)>, named: Option<Named> },
     /// The copies that the entity keeps are brought to what their sources are; nothing where it is gone. With `repair`,
     /// its derived rows are read, since one was found missing.
-    Recopy { schema: &'static EntitySchema, key: RowKey, repair: bool },
+    Recopy { schema: &'static EntitySchema, key: RowKey, of: crate::plan::copies::Recopied, repair: bool },
 }
 
 /// What planning is told beside the change.
@@ -135,7 +135,7 @@ pub(crate) fn plan(change: &Change, before: &dyn Before, setting: &Setting, cont
         Change::Arrive(to) => planner.arrive(to),
         Change::Contribute(contribution) => planner.contribute(contribution),
         Change::Patch { schema, key, sets, named } => planner.patch(schema, key, sets, named.as_ref()),
-        Change::Recopy { schema, key, .. } => planner.recopy(schema, key),
+        Change::Recopy { schema, key, of, .. } => planner.recopy(schema, key, of),
         Change::Refresh { schema, key, sets } => planner.refresh(schema, key, sets),
     }
 }

@@ -21,7 +21,7 @@ use crate::{
         version::Old,
     },
     rooms::copy::{self, Source},
-    schema::{CopySchema, EntitySchema, OnDelete},
+    schema::{COPIED_SEQUENCE, CopySchema, EntitySchema, OnDelete},
 };
 
 /// What keeps a copy from staying as a source was that changed meanwhile.
@@ -41,6 +41,31 @@ pub(crate) enum Renewal {
     AsStored,
     /// They are filled, since the entity could not be read with what they are.
     Filled,
+}
+
+/// Which copies of a holder are brought to what their sources are, and so that it changes with every change of these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Recopied {
+    All,
+    /// Those in these properties. Of the others a source that says the same again leaves the holder as it is: what changed it tells its holders
+    /// itself, and who wrote the holder is to have it as it stands.
+    These(Vec<&'static str>),
+}
+
+impl Recopied {
+    fn names(&self, copy: &CopySchema) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(named) => named.contains(&copy.property),
+        }
+    }
+}
+
+impl Change {
+    /// That all copies of a holder are brought to what their sources are.
+    pub(crate) const fn recopied(schema: &'static EntitySchema, key: RowKey, repair: bool) -> Self {
+        Self::Recopy { schema, key, of: Recopied::All, repair }
+    }
 }
 
 /// Where a source stands.
@@ -191,7 +216,7 @@ impl Planner<'_> {
     /// Brings the entity's copies to what their sources are. One of an older version that could not be read as new, or whose blobs have yet to
     /// be put where this one keeps them, stays as it is, for a migration to tell: it is written nevertheless, so that who read another of
     /// its sources before cannot write that late.
-    pub(super) fn recopy(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Planned> {
+    pub(super) fn recopy(&self, schema: &'static EntitySchema, key: &RowKey, of: &Recopied) -> Result<Planned> {
         let row = self.before.row(&key.row).flatten().filter(|row| is_primary(schema, row));
         let Some(row) = row else { return Ok(Planned::default()) };
         let old = shape::known(schema, row.into_owned(), self.before)?;
@@ -202,6 +227,9 @@ impl Planner<'_> {
             let row = source.as_ref().and_then(|source| self.source_row(&new, source));
             if copy::follows(copy, row.as_deref()) {
                 copy::fill(new.to_mut(), copy, row.as_deref())?;
+                if !of.names(copy) {
+                    keep_number(new.to_mut(), copy, was.now());
+                }
             } else {
                 is_whole &= copy.optional || copy::check_kept(&new, copy, source.as_ref()).is_ok();
             }
@@ -248,6 +276,17 @@ impl Planner<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Leaves the copy its number where it says the same as in an earlier image.
+fn keep_number(image: &mut Image, copy: &CopySchema, old: &Image) {
+    let says = |image: &Image, name: &str| image.fields.get(copy.stored(name).as_str()).map(|value| value.to_value());
+    let is_same = copy.properties.iter().all(|name| says(image, name) == says(old, name));
+    let number =
+        says(old, COPIED_SEQUENCE).filter(|_| is_same && copy::is_filled(image, copy) == copy::is_filled(old, copy));
+    if let Some(number) = number {
+        image.fields.insert(copy.stored(COPIED_SEQUENCE), number);
     }
 }
 

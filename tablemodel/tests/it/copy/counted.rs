@@ -209,3 +209,106 @@ async fn what_is_counted_elsewhere_by_what_it_copies_is_current_after_its_write(
         assert!(db.verify().await.unwrap().is_clean());
     }
 }
+
+/// Of two sources, in another partition each, or one of them beside.
+mod two_sources {
+    use tablemodel::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Sites", partition = "{site}", row = "j_{id:04}")]
+    #[table(count(Site, key(name = site), into = jobs))]
+    pub(super) struct Job {
+        pub(super) site: String,
+        pub(super) id: u32,
+        pub(super) firm: String,
+        pub(super) town: String,
+        #[table(copy_of(Site, key(name = site)))]
+        pub(super) at: Option<Owner>,
+        #[table(copy_of(Firm, key(name = firm)))]
+        pub(super) of: Option<Boss>,
+        #[table(copy_of(Town, key(name = town)))]
+        pub(super) in_town: Option<Mayor>,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Sites", partition = "{name}", row = "site")]
+    pub(super) struct Site {
+        pub(super) name: String,
+        pub(super) owner: String,
+        #[table(aggregate)]
+        pub(super) jobs: i64,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Firms", partition = "{name}", row = "firm")]
+    pub(super) struct Firm {
+        pub(super) name: String,
+        pub(super) boss: String,
+        pub(super) floor: u32,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Towns", partition = "{name}", row = "town")]
+    pub(super) struct Town {
+        pub(super) name: String,
+        pub(super) mayor: String,
+    }
+
+    #[derive(Debug, Clone, PartialEq, Projection)]
+    #[table(of = Site)]
+    pub(super) struct Owner {
+        pub(super) owner: String,
+    }
+
+    #[derive(Debug, Clone, PartialEq, Projection)]
+    #[table(of = Firm)]
+    pub(super) struct Boss {
+        pub(super) boss: String,
+    }
+
+    #[derive(Debug, Clone, PartialEq, Projection)]
+    #[table(of = Town)]
+    pub(super) struct Mayor {
+        pub(super) mayor: String,
+    }
+
+    #[derive(TableModel)]
+    pub(super) enum Model {
+        Job(Job),
+        Site(Site),
+        Firm(Firm),
+        Town(Town),
+    }
+}
+
+#[tokio::test]
+async fn what_names_another_source_is_current_though_one_that_it_keeps_changed_in_what_is_not_copied() {
+    use two_sources::{Firm, Job, Model, Site, Town};
+    for mode in crate::migrate::MODES {
+        let db = crate::migrate::store_of::<Model>(mode).await;
+        db.insert(&Site { name: "s".into(), owner: "o".into(), jobs: 0 }).await.unwrap();
+        db.insert(&Firm { name: "f".into(), boss: "b".into(), floor: 1 }).await.unwrap();
+        for name in ["A", "B"] {
+            db.insert(&Town { name: name.into(), mayor: name.to_lowercase() }).await.unwrap();
+        }
+        let job =
+            |id| Job { site: "s".into(), id, firm: "f".into(), town: "A".into(), at: None, of: None, in_town: None };
+        let mut first = db.insert(&job(1)).await.unwrap(); // counted beside, so that its site has another number
+        first.town = "B".into();
+        db.save(&mut first).await.unwrap();
+        db.insert(&job(2)).await.unwrap();
+        db.patch(Firm::find().name("f"), Firm::FLOOR.set(2_u32)).await.unwrap();
+        first.town = "A".into();
+        db.save(&mut first).await.unwrap();
+        first.town = "B".into();
+        db.save(&mut first).await.unwrap();
+        assert_eq!(first.in_town.as_ref().unwrap().mayor, "b");
+
+        db.patch(Firm::find().name("f"), Firm::BOSS.set("c")).await.unwrap();
+        let found = Job::find().site("s").id(1).one(&db).await.unwrap().unwrap();
+        assert_eq!(found.of.as_ref().unwrap().boss, "c");
+        db.delete(found).await.unwrap();
+        settle(&db).await;
+        assert!(db.verify().await.unwrap().is_clean());
+    }
+}
