@@ -99,7 +99,7 @@ struct Dirty {
 }
 
 /// Counts what could not be delivered; whether that was an attempt which failed, and not a row that is for others, or for later.
-fn is_attempt(error: &Error, schema: &EntitySchema, row: &Row, report: &mut RelayReport) -> bool {
+fn count_undelivered(error: &Error, schema: &EntitySchema, row: &Row, report: &mut RelayReport) -> bool {
     match error.kind() {
         ErrorKind::UnknownVersion => {
             report.waiting += 1;
@@ -310,7 +310,7 @@ impl Relay {
             Ok(true) if is_done => round.report.swept += 1,
             Ok(true) => round.report.delivered += 1,
             Err(error) => {
-                if is_attempt(&error, schema, row, &mut round.report) && !is_left {
+                if count_undelivered(&error, schema, row, &mut round.report) && !is_left {
                     self.note_failure(dirty, row, progress.attempts + 1, &error).await?;
                 }
             }

@@ -25,6 +25,7 @@ use self::{planned::Derived, totals::left_cells};
 use crate::{
     error::{Error, ErrorKind, Result},
     plan::{
+        copies::Recopied,
         entries::{Entry, entries, told},
         group::Group,
         image::{Image, key_values},
@@ -70,7 +71,7 @@ pub(crate) enum Change {
     Patch { schema: &'static EntitySchema, key: RowKey, sets: Vec<(&'static str, Option<Value>)>, named: Option<Named> },
     /// The copies that the entity keeps are brought to what their sources are; nothing where it is gone. With `repair`,
     /// its derived rows are read, since one was found missing.
-    Recopy { schema: &'static EntitySchema, key: RowKey, of: crate::plan::copies::Recopied, repair: bool },
+    Recopy { schema: &'static EntitySchema, key: RowKey, of: Recopied, repair: bool },
 }
 
 /// What planning is told beside the change.

@@ -210,8 +210,8 @@ async fn what_is_counted_elsewhere_by_what_it_copies_is_current_after_its_write(
     }
 }
 
-/// Of two sources, in another partition each, or one of them beside.
-mod two_sources {
+/// A holder of three sources: one beside it, which counts it, and two in other partitions.
+mod three_sources {
     use tablemodel::prelude::*;
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -283,7 +283,7 @@ mod two_sources {
 
 #[tokio::test]
 async fn what_names_another_source_is_current_though_one_that_it_keeps_changed_in_what_is_not_copied() {
-    use two_sources::{Firm, Job, Model, Site, Town};
+    use three_sources::{Firm, Job, Model, Site, Town};
     for mode in crate::migrate::MODES {
         let db = crate::migrate::store_of::<Model>(mode).await;
         db.insert(&Site { name: "s".into(), owner: "o".into(), jobs: 0 }).await.unwrap();
