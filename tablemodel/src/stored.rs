@@ -46,13 +46,13 @@ impl<T: fmt::Debug> fmt::Debug for Stored<T> {
 
 /// The rows of an entity: taken apart, or as its only one was read.
 #[derive(Debug, Clone)]
-enum Rows {
+pub(crate) enum Rows {
     Group(Box<Group>),
     Kept { row: KeptRow, group: OnceLock<Box<Group>> },
 }
 
 impl Rows {
-    fn group(&self) -> &Group {
+    pub(crate) fn group(&self) -> &Group {
         match self {
             Self::Group(group) => group,
             Self::Kept { row, group } => group.get_or_init(|| Box::new(row.row().into())),
@@ -64,6 +64,11 @@ impl Rows {
             Self::Group(group) => &group.head.etag,
             Self::Kept { row, .. } => row.etag(),
         }
+    }
+
+    /// Rests on these rows, which say what those before said.
+    pub(crate) fn rest_on(&mut self, rows: Group) {
+        *self = Self::Group(Box::new(rows));
     }
 
     fn into_group(self) -> Group {
@@ -125,6 +130,11 @@ impl<T> Stored<T> {
     pub(crate) fn into_rows(self) -> Group {
         self.rows.into_group()
     }
+
+    /// What it rests on, whatever its type.
+    pub(crate) fn rows_mut(&mut self) -> &mut Rows {
+        &mut self.rows
+    }
 }
 
 impl<T: TableEntity> Stored<T> {
@@ -137,12 +147,7 @@ impl<T: TableEntity> Stored<T> {
         {
             self.value = value;
         }
-        self.rows = Rows::Group(Box::new(rows));
-    }
-
-    /// Rests on these rows, which say what those before said.
-    pub(crate) fn rest_on(&mut self, rows: Group) {
-        self.rows = Rows::Group(Box::new(rows));
+        self.rows.rest_on(rows);
     }
 
     pub(crate) fn read(rows: Group) -> Result<Self> {

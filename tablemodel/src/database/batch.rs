@@ -98,7 +98,7 @@ impl<'a> WriteBatch<'a> {
         <P::State as PathState>::Kind: PrimaryKind,
     {
         let schema = <<P::State as PathState>::Kind as PathKind>::Entity::SCHEMA;
-        let change = sets(schema, patch).and_then(|sets| {
+        let change = sets(schema, patch.sets).and_then(|sets| {
             let key = path.query().exact_key()?;
             Ok(Change::Patch { schema, key, sets, named: None })
         });

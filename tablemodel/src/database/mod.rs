@@ -283,9 +283,13 @@ impl Database {
     }
 
     pub(crate) async fn read_primary<E: TableEntity>(&self, key: &RowKey) -> Result<Option<Stored<E>>> {
-        self.readable(E::SCHEMA, E::SCHEMA.moves()).await?;
-        let rows = self.primary_now(E::SCHEMA, key).await?;
+        self.own_rows(E::SCHEMA, key).await?.map(Stored::read).transpose()
+    }
+
+    async fn own_rows(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Option<Group>> {
+        self.readable(schema, schema.moves()).await?;
+        let rows = self.primary_now(schema, key).await?;
         // A row of another program may be none of an entity that takes such over.
-        rows.filter(|rows| owns(E::SCHEMA, None, &rows.head)).map(Stored::read).transpose()
+        Ok(rows.filter(|rows| owns(schema, None, &rows.head)))
     }
 }

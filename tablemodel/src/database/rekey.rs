@@ -36,7 +36,7 @@ use crate::{
     },
     rooms::{copy, rekey::Move},
     schema::EntitySchema,
-    stored::Stored,
+    stored::{Rows, Stored},
 };
 
 impl Database {
@@ -70,31 +70,36 @@ impl Database {
         let _states = self.0.registry.enter(); // held until the move is over
         let registered = self.writable(E::SCHEMA).await?;
         self.give_notice().await?; // also where nobody has leases
-        let mut to = Image::of::<E>(entity)?;
+        let to = Image::of::<E>(entity)?;
+        let rows = Box::pin(self.rekey_rows(&registered, entity.rows_mut(), to)).await?;
+        entity.set_rows(rows);
+        Ok(())
+    }
+
+    /// The rows of an entity once they are at their keys; it rests on `entity` until then.
+    async fn rekey_rows(&self, registered: &Registered, entity: &mut Rows, mut to: Image) -> Result<Group> {
+        let schema = registered.schema;
         Box::pin(self.let_claims_go(entity, &to)).await?;
-        let old = entity.rows().clone();
-        let was = Old::of(E::SCHEMA, &old)?;
+        let old = entity.group().clone();
+        let was = Old::of(schema, &old)?;
         to = to.keeping_unknown(&was.now().fields).into_owned();
-        for copy in E::SCHEMA.copies {
+        for copy in schema.copies {
             copy::carry(&mut to, copy, was.now())?;
         }
         let stays = old.key().partition == to.key.partition;
-        let row = if *old.key() == to.key || (stays && (self.is_atomic() || !E::SCHEMA.has_claims())) {
-            self.write_one(&registered, Change::Save { old, new: to }).await?.ok_or_else(no_row)?
-        } else {
-            #[cfg(feature = "blob")]
-            let uploaded = self.move_blobs(&mut to, was.now(), &old).await?;
-            #[cfg(not(feature = "blob"))]
-            super::links::check_none(&old, &to)?;
-            #[cfg(not(feature = "blob"))]
-            let uploaded = None;
-            match self.is_atomic() {
-                true => self.move_at_once(&registered, old, to, uploaded).await?,
-                false => self.move_in_steps(&registered, old, to, uploaded).await?,
-            }
-        };
-        entity.set_rows(row);
-        Ok(())
+        if *old.key() == to.key || (stays && (self.is_atomic() || !schema.has_claims())) {
+            return self.write_one(registered, Change::Save { old, new: to }).await?.ok_or_else(no_row);
+        }
+        #[cfg(feature = "blob")]
+        let uploaded = self.move_blobs(&mut to, was.now(), &old).await?;
+        #[cfg(not(feature = "blob"))]
+        super::links::check_none(&old, &to)?;
+        #[cfg(not(feature = "blob"))]
+        let uploaded = None;
+        match self.is_atomic() {
+            true => self.move_at_once(registered, old, to, uploaded).await,
+            false => self.move_in_steps(registered, old, to, uploaded).await,
+        }
     }
 
     /// Reserves the new key, takes the entity from the old one, and lets it arrive.

@@ -4,7 +4,7 @@
 
 use std::ops::Bound;
 
-use tablemodel_store::{KeyRange, Query, RowKey, RowRange};
+use tablemodel_store::{KeyRange, Query, RowKey, RowRange, Value};
 
 use super::{
     Database,
@@ -16,6 +16,7 @@ use crate::{
     path::{
         Path,
         field::{Field, HoldsAggregate},
+        query::PathQuery,
         state::Complete,
     },
     plan::image,
@@ -44,28 +45,37 @@ impl Database {
         T: Property,
         M: HoldsAggregate,
     {
-        let schema = <EntityOf<P>>::SCHEMA;
+        let (schema, property) = (<EntityOf<P>>::SCHEMA, field.property());
+        let value = self.total_value(schema, path.into_query(), property).await?;
+        let read = T::from_value(value.as_ref().map(|value| value.as_ref()));
+        read.map_err(|error| image::invalid(schema, FieldError { property, error }))
+    }
+
+    async fn total_value(
+        &self,
+        schema: &'static EntitySchema,
+        query: PathQuery,
+        property: &'static str,
+    ) -> Result<Option<Value>> {
         let registered = self.readable(schema, true).await?; // whether it is kept is told by the states
-        let (key, named) = read::primary_key(self, path.into_query()).await?;
+        let (key, named) = read::primary_key(self, query).await?;
         if let Some(named) = named {
             let there = self.primary_rows(schema, &key).await?;
-            let there = there.ok_or_else(|| not_found::<EntityOf<P>>().at_key(key.clone()))?;
+            let there = there.ok_or_else(|| not_found(schema).at_key(key.clone()))?;
             if !named.is_wanted(&image::Stored::of(schema, &there)?)? {
-                return Err(not_found::<EntityOf<P>>().at_key(key));
+                return Err(not_found(schema).at_key(key));
             }
         }
-        if self.check_told(schema, field.property()).is_err() {
+        if self.check_told(schema, property).is_err() {
             Box::pin(self.look_at_states()).await?; // another program may have built it
         }
-        self.check_told(schema, field.property()).map_err(|error| error.at_key(key.clone()))?;
-        let (into, total) = self.total_of(schema, &registered.table, &key, field.property()).await?;
+        self.check_told(schema, property).map_err(|error| error.at_key(key.clone()))?;
+        let (into, total) = self.total_of(schema, &registered.table, &key, property).await?;
         if self.may_have_moved() {
             Box::pin(self.look_at_states()).await?; // the store kept it waiting for long
-            self.check_told(schema, field.property()).map_err(|error| error.at_key(key.clone()))?;
+            self.check_told(schema, property).map_err(|error| error.at_key(key.clone()))?;
         }
-        let value = into.value(&total).map_err(|error| error.of(schema.entity_type).at_key(key))?;
-        let read = T::from_value(value.as_ref().map(|value| value.as_ref()));
-        read.map_err(|error| image::invalid(schema, FieldError { property: field.property(), error }))
+        into.value(&total).map_err(|error| error.of(schema.entity_type).at_key(key))
     }
 
     /// That the aggregate is complete, and means one thing.

@@ -2,7 +2,7 @@
 //!
 //! Each turns its arguments into a change and hands it on; what rows that means is planned elsewhere.
 
-use tablemodel_store::Value;
+use tablemodel_store::{RowKey, Value};
 
 use crate::{
     database::{
@@ -14,16 +14,18 @@ use crate::{
     error::{Error, ErrorKind, Result},
     path::{
         Path,
-        field::Patch,
+        field::{Patch, Set},
+        query::PathQuery,
         state::{Complete, PathKind, PathState},
     },
     plan::{
         change::Change,
+        group::Group,
         image::{self, Image},
     },
     read::{self, One},
     schema::EntitySchema,
-    stored::Stored,
+    stored::{Rows, Stored},
 };
 
 /// The entity of a path.
@@ -52,9 +54,14 @@ impl Database {
     /// `KeyOverflow`, `Invalid`, `TooLarge` for values that cannot be stored, `TooMany` for more than 100 rows of the partition, `Overflow`
     /// for an aggregate; `Unavailable`, `LeaseExpired`: nothing was written, and the same call may succeed later; `OutcomeUnknown` if a reply was lost.
     pub async fn insert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
-        let registered = self.writable(E::SCHEMA).await?;
-        let rows = self.write_one(&registered, Change::Insert(Image::of(entity)?)).await?;
+        let rows = self.write_whole(E::SCHEMA, Image::of(entity).map(Change::Insert)).await?;
         Stored::read(rows.ok_or_else(no_row)?)
+    }
+
+    /// Writes a change of an entity of this type.
+    async fn write_whole(&self, schema: &'static EntitySchema, change: Result<Change>) -> Result<Option<Group>> {
+        let registered = self.writable(schema).await?;
+        self.write_one(&registered, change?).await
     }
 
     /// Writes a changed entity back, if it is still as it was read; afterwards `entity` is current again.
@@ -86,15 +93,28 @@ impl Database {
     }
 
     async fn save_in_turn<E: TableEntity>(&self, entity: &mut Stored<E>, waits: &mut Waits) -> Result<()> {
-        let registered = self.writable(E::SCHEMA).await?;
-        let new = Image::of::<E>(entity)?;
-        if new.key != *entity.key() && new.key.partition == entity.key().partition {
+        let new = Image::of::<E>(entity);
+        let rows = self.save_rows(E::SCHEMA, entity.rows_mut(), new, waits).await?;
+        entity.set_rows(rows);
+        Ok(())
+    }
+
+    /// The rows of an entity once its image is written; it rests on `entity` until then.
+    async fn save_rows(
+        &self,
+        schema: &'static EntitySchema,
+        entity: &mut Rows,
+        new: Result<Image>,
+        waits: &mut Waits,
+    ) -> Result<Group> {
+        let registered = self.writable(schema).await?;
+        let new = new?;
+        let key = entity.group().key();
+        if new.key != *key && new.key.partition == key.partition {
             Box::pin(self.let_claims_go(entity, &new)).await?;
         }
-        let change = Change::Save { old: entity.rows().clone(), new };
-        let rows = self.write_in_turn(&registered, change, waits).await?;
-        entity.set_rows(rows.ok_or_else(no_row)?);
-        Ok(())
+        let change = Change::Save { old: entity.group().clone(), new };
+        self.write_in_turn(&registered, change, waits).await?.ok_or_else(no_row)
     }
 
     /// Inserts the entity, or replaces the one with its key; properties that this version of the struct does not know stay.
@@ -116,8 +136,7 @@ impl Database {
     /// `AlreadyExists` if a row of another type has the key; `Unavailable` if others kept writing; the others of
     /// [`Database::insert`].
     pub async fn upsert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
-        let registered = self.writable(E::SCHEMA).await?;
-        let rows = self.write_one(&registered, Change::Upsert(Image::of(entity)?)).await?;
+        let rows = self.write_whole(E::SCHEMA, Image::of(entity).map(Change::Upsert)).await?;
         Stored::read(rows.ok_or_else(no_row)?)
     }
 
@@ -149,33 +168,19 @@ impl Database {
         P: Path,
         P::State: Complete,
     {
-        let query = path.into_query();
-        let (table, mut rounds, mut missed) = (self.table_name(<EntityOf<P>>::SCHEMA.table), Rounds::default(), None);
+        let mut update = Update::of(self, path.into_query());
         loop {
             // An index is read anew too: another entity may have the value by now.
-            let Some(mut entity) = One::<Stored<EntityOf<P>>>::new(self, query.clone()).await? else {
-                let error = not_found::<EntityOf<P>>();
-                return Err(query.exact_key().into_iter().fold(error, Error::at_key));
-            };
-            let meeting = Meeting::at(&table, &entity.key().partition, &entity.key().row);
-            if rounds.wait_where_crowded(self, meeting).await {
+            let found = One::<Stored<EntityOf<P>>>::new(self, update.query.clone()).await?;
+            let mut entity = found.ok_or_else(|| update.not_found())?;
+            if update.waited_where_crowded(entity.key()).await {
                 continue; // those who were there before have changed it
             }
             change(&mut entity)?;
-            match self.save_in_turn(&mut entity, &mut rounds.waits).await {
-                Ok(()) => return Ok(entity),
-                Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) && rounds.is_another_left() => {}
-                // Gone, or under another key, which the index says by now.
-                Err(error)
-                    if *error.kind() == ErrorKind::NotFound
-                        && query.index().is_some()
-                        && missed.as_ref() != Some(entity.key()) =>
-                {
-                    missed = Some(entity.key().clone());
-                }
-                Err(error) => return Err(error),
+            let saved = self.save_in_turn(&mut entity, &mut update.rounds.waits).await;
+            if update.is_over(saved, entity.key()).await? {
+                return Ok(entity);
             }
-            rounds.take_turn(self, meeting).await;
         }
     }
 
@@ -202,10 +207,12 @@ impl Database {
         P: Path,
         P::State: Complete,
     {
-        let schema = <EntityOf<P>>::SCHEMA;
+        self.set(<EntityOf<P>>::SCHEMA, path.into_query(), patch.sets).await
+    }
+
+    async fn set(&self, schema: &'static EntitySchema, query: PathQuery, patch: Vec<Set>) -> Result<()> {
         let registered = self.writable(schema).await?;
         let sets = sets(schema, patch)?;
-        let query = path.into_query();
         if query.index().is_none() {
             let (key, named) = read::primary_key(self, query).await?;
             return self.write_one(&registered, Change::Patch { schema, key, sets, named }).await.map(drop);
@@ -242,15 +249,63 @@ impl Database {
     /// `Conflict` if another wrote it meanwhile, `NotFound` if it is gone already; `Restricted` while another entity keeps a
     /// copy of it that says so.
     pub async fn delete<E: TableEntity>(&self, entity: Stored<E>) -> Result<()> {
-        let registered = self.writable(E::SCHEMA).await?;
         let change = Change::Delete { schema: E::SCHEMA, old: entity.into_rows() };
-        self.write_one(&registered, change).await.map(drop)
+        self.write_whole(E::SCHEMA, Ok(change)).await.map(drop)
     }
 }
 
+/// An update under way.
+struct Update<'d> {
+    db: &'d Database,
+    query: PathQuery,
+    rounds: Rounds,
+    /// Where an index said that the entity is, and it was not.
+    missed: Option<RowKey>,
+}
+
+impl<'d> Update<'d> {
+    fn of(db: &'d Database, query: PathQuery) -> Self {
+        Self { db, query, rounds: Rounds::default(), missed: None }
+    }
+
+    fn not_found(&self) -> Error {
+        self.query.exact_key().into_iter().fold(not_found(self.query.schema()), Error::at_key)
+    }
+
+    fn meeting(&self, key: &RowKey) -> Meeting {
+        Meeting::at(&self.db.table_name(self.query.schema().table), &key.partition, &key.row)
+    }
+
+    async fn waited_where_crowded(&mut self, key: &RowKey) -> bool {
+        self.rounds.wait_where_crowded(self.db, self.meeting(key)).await
+    }
+
+    /// Whether no other round follows this one, which was in vain if it did not save. Waits for a turn at the next one.
+    async fn is_over(&mut self, saved: Result<()>, key: &RowKey) -> Result<bool> {
+        match saved {
+            Ok(()) => return Ok(true),
+            Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) && self.rounds.is_another_left() => {}
+            // Gone, or under another key, which the index says by now.
+            Err(error)
+                if *error.kind() == ErrorKind::NotFound
+                    && self.query.index().is_some()
+                    && self.missed.as_ref() != Some(key) =>
+            {
+                self.missed = Some(key.clone());
+            }
+            Err(error) => return Err(error),
+        }
+        self.rounds.take_turn(self.db, self.meeting(key)).await;
+        Ok(false)
+    }
+}
+
+/// What is to be set of an entity, or taken away.
+type Sets = Vec<(&'static str, Option<Value>)>;
+
 /// What a patch sets, by the names of the properties: values that are stored, and read back as they are.
-pub(super) fn sets<E>(schema: &'static EntitySchema, patch: Patch<E>) -> Result<Vec<(&'static str, Option<Value>)>> {
-    let sets = patch.sets.into_iter().map(|(property, value)| {
+pub(super) fn sets(schema: &'static EntitySchema, sets: Vec<Set>) -> Result<Sets> {
+    let sets = sets.into_iter().map(|(property, value)| {
         let value = value.map_err(|error| image::invalid(schema, FieldError { property, error }))?;
         if value.is_none() {
             let mut absent = schema.properties().filter(|absent| absent.property == property);
@@ -261,8 +316,8 @@ pub(super) fn sets<E>(schema: &'static EntitySchema, patch: Patch<E>) -> Result<
     sets.collect()
 }
 
-pub(crate) fn not_found<E: TableEntity>() -> Error {
-    Error::new(ErrorKind::NotFound, "no such entity").of(E::SCHEMA.entity_type)
+pub(crate) fn not_found(schema: &EntitySchema) -> Error {
+    Error::new(ErrorKind::NotFound, "no such entity").of(schema.entity_type)
 }
 
 pub(super) fn no_row() -> Error {

@@ -50,7 +50,7 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Reads from further rows of the entity too.
-    pub(crate) fn with(mut self, others: impl Iterator<Item = &'a Properties>) -> Self {
+    pub(crate) fn with(mut self, others: &mut dyn Iterator<Item = &'a Properties>) -> Self {
         self.others = others.map(|properties| Self::new(properties, &NO_VALUES)).collect();
         self
     }
@@ -111,11 +111,15 @@ impl<'a> FieldReader<'a> {
 
     /// A field that is a copy: of what is stored under its name, `_`, and a name of the source.
     pub fn take_copy<E, T: CopyOf<E>>(&self, property: &'static str) -> std::result::Result<T, FieldError> {
+        T::read_copy(self.copied(property, T::PROPERTIES).as_ref()).map_err(|error| FieldError { property, error })
+    }
+
+    /// What is stored of a copy, under the source's names; none where nothing was copied.
+    fn copied(&self, property: &'static str, names: &'static [&'static str]) -> Option<Properties> {
         let of = |name: &str| format!("{property}_{name}");
         let is_there = matches!(self.find(&of(COPIED_SEQUENCE)), Some(ValueRef::Int64(1..)));
         let named = |name: &&'static str| Some((PropertyName::from_static(name), self.find(&of(name))?.to_value()));
-        let properties = is_there.then(|| T::PROPERTIES.iter().filter_map(named).collect::<Properties>());
-        T::read_copy(properties.as_ref()).map_err(|error| FieldError { property, error })
+        is_there.then(|| names.iter().filter_map(named).collect())
     }
 
     /// A field marked `json`, with a default where it is absent.

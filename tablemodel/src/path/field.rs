@@ -296,10 +296,13 @@ impl<E, T: Property, M> FieldArray<E, T, M> {
     }
 }
 
+/// A property with its value; none that it is taken away.
+pub(crate) type Set = (&'static str, Result<Option<Value>, ValueError>);
+
 /// New values for some properties of an entity; see [`Database::patch`](crate::Database::patch).
 #[derive(Debug)]
 pub struct Patch<E> {
-    pub(crate) sets: Vec<(&'static str, Result<Option<Value>, ValueError>)>,
+    pub(crate) sets: Vec<Set>,
     entity: PhantomData<fn() -> E>,
 }
 

@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Result},
     key::{KeyValues, Template},
     path::{
-        plan::{ReadPlan, row_type},
+        plan::ReadPlan,
         query::{PathQuery, PointKey},
     },
     plan::{group::Group, image, system, version},
@@ -36,13 +36,6 @@ pub trait Found: Sized + Send + 'static {
         put(Self::read(None, row.row()?.into())?);
         Ok(())
     }
-}
-
-/// Whether the result can be read from the path's own row. An index row of another version, or some properties of one, do
-/// not show what the entity is in this version: that is read from the entity.
-pub(crate) fn is_shown_by<F: Found>(index: Option<usize>, row: &Row) -> bool {
-    let schema = F::Entity::SCHEMA;
-    F::OF_PRIMARY || version::is_current(schema, row_type(schema, index), row)
 }
 
 /// The values that the keys of an entity hold.

@@ -41,7 +41,7 @@ use crate::{
         found::Found,
         state::{Complete, LacksLast, PathKind, PathState, Ranged, SelectFrom},
     },
-    read::Reader,
+    read::{Kind, Reader},
 };
 use futures_core::Stream;
 
@@ -112,7 +112,7 @@ pub trait Path: Sized + Send + 'static {
         Self::State: Complete,
     {
         let (query, db) = (self.into_query(), db.clone());
-        Box::pin(async move { Reader::new(&db, query).await?.keys_only().has_any::<FoundBy<Self>>().await })
+        Box::pin(async move { Reader::new(&db, query).await?.keys_only().has_any(Kind::of::<FoundBy<Self>>()).await })
     }
 
     /// The entities at many full keys that differ in their last component, in the order given; `None` where there is

@@ -22,6 +22,9 @@ use crate::{
     schema::{Derived, EntitySchema, PropertySchema},
 };
 
+/// Whether all fields of an entity can be read.
+type Reads = fn(&Properties) -> std::result::Result<(), FieldError>;
+
 /// An entity as planning sees it: its keys and all its fields.
 #[derive(Debug, Clone)]
 pub(crate) struct Image {
@@ -73,10 +76,14 @@ impl Image {
         let schema = E::SCHEMA;
         let mut writer = FieldWriter::with_capacity(schema.property_count() + crate::schema::SYSTEM_PROPERTIES);
         entity.write_fields(&mut writer).map_err(|error| invalid(schema, error))?;
+        Self::of_written(schema, writer, reads::<E>)
+    }
+
+    fn of_written(schema: &'static EntitySchema, writer: FieldWriter, reads: Reads) -> Result<Self> {
         let has_json = writer.has_json;
         let mut image = writer.into_image(schema)?;
         if has_json {
-            image.check_reads_back::<E>()?;
+            image.check_reads_back(reads)?;
         }
         if !schema.copies.is_empty() {
             image.fields.retain(|name| !schema.copies.iter().any(|copy| copy.holds(name)));
@@ -85,7 +92,7 @@ impl Image {
     }
 
     /// That the entity can be read back: serde's attributes on the type of a field that is JSON may not belong together.
-    fn check_reads_back<E: TableEntity>(&self) -> Result<()> {
+    fn check_reads_back(&self, reads: Reads) -> Result<()> {
         #[cfg_attr(not(feature = "blob"), expect(unused_mut, reason = "only blobs are not there yet"))]
         let mut fields = Cow::Borrowed(&self.fields);
         #[cfg(feature = "blob")]
@@ -95,7 +102,7 @@ impl Image {
         }
         let unread = |FieldError { property, error }| FieldError { property, error: json::unreadable(&error) };
         let at_key = |error: Error| error.at_key(self.key.clone());
-        reads::<E>(&fields).map_err(|error| at_key(invalid(self.schema, unread(error))))?;
+        reads(&fields).map_err(|error| at_key(invalid(self.schema, unread(error))))?;
         let mut absent = self.schema.properties().filter(|property| self.fields.get(property.property).is_none());
         absent.try_for_each(|property| check_absent(self.schema, property)).map_err(at_key)
     }
@@ -341,7 +348,7 @@ pub(crate) fn read_whole<T>(
     let chunked;
     if schema.shape.is_some() {
         chunked = shape::chunked_values(schema, rows)?;
-        reader = reader.with(rows.parts.iter().map(|part| &part.properties).chain([&chunked]));
+        reader = reader.with(&mut rows.parts.iter().map(|part| &part.properties).chain([&chunked]));
     }
     read(&reader).map_err(|error| corrupt(schema, &rows.head, error))
 }

@@ -10,13 +10,13 @@ use tablemodel_store::{KeyRange, Query, Row, RowKey, limits};
 use crate::{
     database::{Database, Registered},
     error::{Error, ErrorKind, Result},
-    path::{found::Found, plan::ReadPlan},
+    path::plan::ReadPlan,
     plan::{
         group::Group,
         part::{self, Torn},
         system::{self, RowKind},
     },
-    read::Rows,
+    read::{Rows, results::Results},
     schema::EntitySchema,
 };
 
@@ -124,8 +124,8 @@ impl Groups {
 
     /// The results of the next page, where the store shows its rows. `None`: [`Groups::some`] is to be asked, also at the
     /// end.
-    pub(crate) fn show<F: Found>(&mut self, wanted: usize, to: &mut Vec<F>) -> Result<Option<()>> {
-        if self.rows_each > 0 || !F::OF_PRIMARY {
+    pub(crate) fn show(&mut self, wanted: usize, to: &mut dyn Results) -> Result<Option<()>> {
+        if self.rows_each > 0 || !to.kind().of_primary {
             return Ok(None);
         }
         self.rows.show(wanted, to)

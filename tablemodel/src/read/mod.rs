@@ -8,6 +8,7 @@ mod groups;
 pub(crate) mod list;
 mod model;
 mod one;
+mod results;
 mod rows;
 mod shown;
 
@@ -18,10 +19,12 @@ use futures_util::{StreamExt, TryStreamExt, stream as futures_stream};
 use tablemodel_store::{Row, RowKey};
 
 pub use self::one::One;
+use self::results::{Resolved, Results};
 pub(crate) use self::{
     groups::{Assembly, Groups},
     model::RunningRows,
     one::{at_keys, many},
+    results::Kind,
     rows::Rows,
 };
 use crate::{
@@ -76,10 +79,10 @@ impl Reader {
     }
 
     /// One result of a full key, of the first row that gives one. All rows of an entity that may be several are asked for at once.
-    pub(crate) async fn first_found<F: Found>(mut self) -> Result<Option<F>> {
+    async fn first_found(mut self, kind: Kind) -> Result<Option<Resolved>> {
         let wanted = if self.rows.plan().is_cut() { usize::MAX } else { 1 };
         while let Some(row) = self.rows.next(wanted).await? {
-            if let Some(found) = resolve(&self.db, self.index, self.verified, row).await? {
+            if let Some(found) = self.resolve(kind, row).await? {
                 return Ok(Some(found));
             }
         }
@@ -87,11 +90,17 @@ impl Reader {
     }
 
     /// The results, at most `limit`.
-    pub(crate) async fn collect<F: Found>(mut self, limit: Option<usize>) -> Result<Vec<F>> {
+    pub(crate) async fn collect<F: Found>(self, limit: Option<usize>) -> Result<Vec<F>> {
         let mut results = Vec::new();
-        while limit.is_none_or(|limit| results.len() < limit) {
-            let wanted = limit.map_or(usize::MAX, |limit| limit - results.len());
-            if self.rows.show(wanted, &mut results)?.is_some() {
+        self.collect_to(limit, &mut results).await?;
+        results.shrink_to_fit();
+        Ok(results)
+    }
+
+    async fn collect_to(mut self, limit: Option<usize>, results: &mut dyn Results) -> Result<()> {
+        while limit.is_none_or(|limit| results.count() < limit) {
+            let wanted = limit.map_or(usize::MAX, |limit| limit - results.count());
+            if self.rows.show(wanted, results)?.is_some() {
                 tokio::task::yield_now().await;
                 continue;
             }
@@ -99,18 +108,17 @@ impl Reader {
             if rows.is_empty() {
                 break;
             }
-            resolve_all(&self.db, self.index, self.verified, rows, &mut results).await?;
+            self.resolve_all(rows, results).await?;
         }
-        results.shrink_to_fit();
-        Ok(results)
+        Ok(())
     }
 
     /// Whether [`Reader::first_found`] would give something; the path's own row is not read as an entity.
-    pub(crate) async fn has_any<F: Found>(mut self) -> Result<bool> {
+    pub(crate) async fn has_any(mut self, kind: Kind) -> Result<bool> {
         while let Some(row) = self.rows.next(1).await? {
             match self.index {
-                Some(index) if F::OF_PRIMARY || self.verified || !found::is_shown_by::<F>(Some(index), &row.head) => {
-                    if load(&self.db, <F::Entity as TableEntity>::SCHEMA, index, row.head).await?.is_some() {
+                Some(index) if kind.of_primary || self.verified || !kind.is_shown_by(Some(index), &row.head) => {
+                    if load(&self.db, kind.schema, index, row.head).await?.is_some() {
                         return Ok(true);
                     }
                 }
@@ -121,27 +129,30 @@ impl Reader {
     }
 
     /// One page of results.
-    pub(crate) async fn page<F: Found>(mut self, n: usize, cursor: Option<&Cursor>) -> Result<PathPage<F>> {
+    pub(crate) async fn page<F: Found>(self, n: usize, cursor: Option<&Cursor>) -> Result<PathPage<F>> {
+        let mut items = Vec::new();
+        let cursor = self.page_to(n, cursor, &mut items).await?;
+        Ok(PathPage { items, cursor })
+    }
+
+    /// Gives the cursor behind the page.
+    async fn page_to(mut self, n: usize, cursor: Option<&Cursor>, items: &mut dyn Results) -> Result<Option<Cursor>> {
         let query = Paged::path(self.rows.plan());
         if let Some((place, key)) = query.begin(n, cursor)? {
             self.rows.resume_after(place, &key);
         }
         self.rows.look_ahead();
-        let mut items = Vec::new();
         let mut last = None;
-        while items.len() < n {
-            let rows = self.rows.some(n - items.len()).await?;
-            let Some(end) = rows.last().map(|row| row.key().clone()) else {
-                return Ok(PathPage { items, cursor: None });
-            };
+        while items.count() < n {
+            let rows = self.rows.some(n - items.count()).await?;
+            let Some(end) = rows.last().map(|row| row.key().clone()) else { return Ok(None) };
             last = Some(end);
-            resolve_all(&self.db, self.index, self.verified, rows, &mut items).await?;
+            self.resolve_all(rows, items).await?;
         }
-        let cursor = match last {
-            Some(key) if self.rows.has_more().await? => Some(Cursor::after(&query, &key)),
-            _ => None,
-        };
-        Ok(PathPage { items, cursor })
+        match last {
+            Some(key) if self.rows.has_more().await? => Ok(Some(Cursor::after(&query, &key))),
+            _ => Ok(None),
+        }
     }
 
     /// The number of rows; of a verified path over an index, of those that their entities still want.
@@ -174,7 +185,8 @@ impl Reader {
 
     /// The entity of a row that the path gave, as it was read with the row.
     pub(crate) async fn entity<E: TableEntity>(&self, row: &Group) -> Result<Option<Stored<E>>> {
-        resolve(&self.db, self.index, self.verified, row.clone()).await
+        let found = self.resolve(Kind::of::<Stored<E>>(), row.clone()).await?;
+        found.map(|(_, rows)| Stored::read(rows)).transpose()
     }
 
     /// The same; where it wants that row of an index no more, as it is now, if it wants another in the path's ranges.
@@ -186,13 +198,18 @@ impl Reader {
     }
 
     async fn moved_in_range<E: TableEntity>(&self, index: usize, row: &Row) -> Result<Option<Stored<E>>> {
-        let owner = found::owner(E::SCHEMA, row)?;
-        let Some(primary) = self.db.primary_now(E::SCHEMA, &owner).await? else { return Ok(None) };
+        self.rows_in_range(index, row).await?.map(Stored::read).transpose()
+    }
+
+    async fn rows_in_range(&self, index: usize, row: &Row) -> Result<Option<Group>> {
+        let schema = self.rows.plan().schema;
+        let owner = found::owner(schema, row)?;
+        let Some(primary) = self.db.primary_now(schema, &owner).await? else { return Ok(None) };
         let (ranges, mut is_in) = (&self.rows.plan().ranges, false);
-        rooms::index::each_key(&image::Stored::of(E::SCHEMA, &primary)?, index, |partition, row| {
+        rooms::index::each_key(&image::Stored::of(schema, &primary)?, index, |partition, row| {
             is_in |= ranges.iter().any(|range| range.contains(&RowKey::new(partition, row)));
         })?;
-        if is_in { Stored::read(primary).map(Some) } else { Ok(None) }
+        Ok(is_in.then_some(primary))
     }
 
     /// The entity of a row that the path gave, as it is now; none if it is gone, or out of the path's ranges. A row of an index may name
@@ -217,24 +234,44 @@ impl Reader {
 
     /// A page's worth of results, loads in parallel.
     async fn next_results<F: Found>(&mut self) -> Result<Option<Vec<F>>> {
-        loop {
-            let mut results = Vec::new();
-            if self.rows.show(usize::MAX, &mut results)?.is_some() {
+        let mut results = Vec::new();
+        self.next_to(&mut results).await?;
+        Ok((!results.is_empty()).then_some(results))
+    }
+
+    /// Puts none at the end.
+    async fn next_to(&mut self, results: &mut dyn Results) -> Result<()> {
+        while results.count() == 0 {
+            if self.rows.show(usize::MAX, results)?.is_some() {
                 tokio::task::yield_now().await;
-                match results.is_empty() {
-                    true => continue,
-                    false => return Ok(Some(results)),
-                }
+                continue;
             }
             let rows = self.rows.some(usize::MAX).await?;
             if rows.is_empty() {
-                return Ok(None);
+                break;
             }
-            resolve_all(&self.db, self.index, self.verified, rows, &mut results).await?;
-            if !results.is_empty() {
-                return Ok(Some(results));
-            }
+            self.resolve_all(rows, results).await?;
         }
+        Ok(())
+    }
+
+    async fn resolve(&self, kind: Kind, row: Group) -> Result<Option<Resolved>> {
+        resolve(&self.db, kind, self.index, self.verified, row).await
+    }
+
+    async fn resolve_all(&self, rows: Vec<Group>, to: &mut dyn Results) -> Result<()> {
+        let (kind, index) = (to.kind(), self.index);
+        let is_shown = |rows: &[Group]| rows.iter().all(|row| kind.is_shown_by(index, &row.head));
+        if (index.is_none() || !(kind.of_primary || self.verified)) && is_shown(&rows) {
+            to.reserve(rows.len());
+            return rows.into_iter().try_for_each(|row| to.put((index, row)));
+        }
+        let loads = rows.into_iter().map(|row| self.resolve(kind, row));
+        let mut loads = futures_stream::iter(loads).buffered(CONCURRENT_READS);
+        while let Some(found) = loads.next().await {
+            found?.into_iter().try_for_each(|rows| to.put(rows))?;
+        }
+        Ok(())
     }
 }
 
@@ -256,44 +293,24 @@ pub(crate) async fn groups_of(db: &Database, plan: ReadPlan) -> Result<Groups> {
 }
 
 /// What one row gives: itself, or the entity it names, unless that no longer wants the row.
-async fn resolve<F: Found>(db: &Database, index: Option<usize>, verified: bool, row: Group) -> Result<Option<F>> {
-    match index {
-        // Boxed: the futures of primary reads stay small, which is cheaper to make.
-        Some(index) if F::OF_PRIMARY || verified || !found::is_shown_by::<F>(Some(index), &row.head) => {
-            match Box::pin(load(db, <F::Entity as TableEntity>::SCHEMA, index, row.head)).await? {
-                Some(primary) => F::read(None, primary).map(Some),
-                None => Ok(None),
-            }
-        }
-        None if !found::is_shown_by::<F>(None, &row.head) => {
-            let primary = Box::pin(db.primary_now(<F::Entity as TableEntity>::SCHEMA, row.key())).await?;
-            primary.map(|primary| F::read(None, primary)).transpose()
-        }
-        _ => F::read(index, row).map(Some),
-    }
-}
-
-async fn resolve_all<F: Found>(
+async fn resolve(
     db: &Database,
+    kind: Kind,
     index: Option<usize>,
     verified: bool,
-    rows: Vec<Group>,
-    to: &mut Vec<F>,
-) -> Result<()> {
-    let is_shown = |rows: &[Group]| rows.iter().all(|row| found::is_shown_by::<F>(index, &row.head));
-    if (index.is_none() || !(F::OF_PRIMARY || verified)) && is_shown(&rows) {
-        to.reserve(rows.len());
-        for row in rows {
-            to.push(F::read(index, row)?);
+    row: Group,
+) -> Result<Option<Resolved>> {
+    let of_primary = |primary: Option<Group>| primary.map(|primary| (None, primary));
+    match index {
+        // Boxed: the futures of primary reads stay small, which is cheaper to make.
+        Some(index) if kind.of_primary || verified || !kind.is_shown_by(Some(index), &row.head) => {
+            Ok(of_primary(Box::pin(load(db, kind.schema, index, row.head)).await?))
         }
-        return Ok(());
+        None if !kind.is_shown_by(None, &row.head) => {
+            Ok(of_primary(Box::pin(db.primary_now(kind.schema, row.key())).await?))
+        }
+        _ => Ok(Some((index, row))),
     }
-    let mut loads = futures_stream::iter(rows.into_iter().map(|row| resolve::<F>(db, index, verified, row)))
-        .buffered(CONCURRENT_READS);
-    while let Some(found) = loads.next().await {
-        to.extend(found?);
-    }
-    Ok(())
 }
 
 /// The rows of the entity that an index row names, if its image still wants the row.

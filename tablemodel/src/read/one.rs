@@ -6,6 +6,7 @@
 use std::{
     fmt,
     future::Future,
+    marker::PhantomData,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -14,7 +15,12 @@ use std::{
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tablemodel_store::{Row, RowKey, Shown};
 
-use super::{CONCURRENT_READS, Reader, columns::InRow, fields::OfShown};
+use super::{
+    CONCURRENT_READS, Reader,
+    columns::InRow,
+    fields::OfShown,
+    results::{Kind, Resolved, Results},
+};
 use crate::{
     database::{Database, Registered},
     entity::TableEntity,
@@ -39,14 +45,15 @@ pub struct One<F> {
     db: Database,
     query: PathQuery,
     /// Once the store has to be waited for.
-    waiting: Option<Running<Option<F>>>,
+    waiting: Option<Running<Option<Resolved>>>,
+    result: PhantomData<fn() -> F>,
 }
 
 impl<F> One<F> {
     /// The result of this query, which names one key.
     #[inline]
     pub(crate) fn new(db: &Database, query: PathQuery) -> Self {
-        Self { db: db.clone(), query, waiting: None }
+        Self { db: db.clone(), query, waiting: None, result: PhantomData }
     }
 }
 
@@ -85,7 +92,7 @@ impl<F: Found> Future for One<F> {
     type Output = Result<Option<F>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { db, query, waiting } = self.get_mut();
+        let Self { db, query, waiting, .. } = self.get_mut();
         // Put where it is given back: it may be large.
         let mut answer = Poll::Ready(Ok(None));
         if waiting.is_none()
@@ -94,29 +101,34 @@ impl<F: Found> Future for One<F> {
             match shown(db, query, found) {
                 Some(Ok(())) => {}
                 Some(Err(error)) => answer = Poll::Ready(Err(error)),
-                None => *waiting = Some(Box::pin(waited(db.clone(), query.clone()))),
+                None => *waiting = Some(Box::pin(waited(db.clone(), query.clone(), Kind::of::<F>()))),
             }
         }
         if let Some(waiting) = waiting {
-            answer = waiting.as_mut().poll(context);
+            answer = waiting.as_mut().poll(context).map(|rows| read(rows?));
         }
         answer
     }
 }
 
-/// Finds the result, where the store shows its rows. Here and below it is put where it is to be: it may be large.
-fn shown<F: Found>(db: &Database, query: &PathQuery, to: &mut Option<F>) -> Option<Result<()>> {
+/// The result of these rows.
+fn read<F: Found>(rows: Option<Resolved>) -> Result<Option<F>> {
+    rows.map(|(index, rows)| F::read(index, rows)).transpose()
+}
+
+/// Finds the result, where the store shows its rows.
+fn shown(db: &Database, query: &PathQuery, to: &mut dyn Results) -> Option<Result<()>> {
     match Point::of(db, query) {
         Ok(point) => point?.shown(to),
         Err(error) => Some(Err(error)),
     }
 }
 
-/// The result of a store that has to be waited for.
-async fn waited<F: Found>(db: Database, query: PathQuery) -> Result<Option<F>> {
+/// The rows of the result, of a store that has to be waited for.
+async fn waited(db: Database, query: PathQuery, kind: Kind) -> Result<Option<Resolved>> {
     match Point::of(&db, &query)? {
-        Some(point) => point.found().await,
-        None => Reader::new(&db, query).await?.first_found().await,
+        Some(point) => point.found(kind).await,
+        None => Reader::new(&db, query).await?.first_found(kind).await,
     }
 }
 
@@ -138,14 +150,14 @@ impl<'q> Point<'q> {
         Ok(key.filter(|_| is_ready).map(|key| Self { db, registered, query, key }))
     }
 
-    fn shown<F: Found>(&self, to: &mut Option<F>) -> Option<Result<()>> {
+    fn shown(&self, to: &mut dyn Results) -> Option<Result<()>> {
         match self.query.index() {
             None => self.shown_primary(to),
             Some(index) => self.shown_by_index(index, to),
         }
     }
 
-    fn shown_primary<F: Found>(&self, to: &mut Option<F>) -> Option<Result<()>> {
+    fn shown_primary(&self, to: &mut dyn Results) -> Option<Result<()>> {
         let mut read = Ok(());
         let was_shown = self.db.show_row(&self.registered.table, self.key.parts(), &mut |row| {
             read = self.of_primary(row, to);
@@ -154,7 +166,7 @@ impl<'q> Point<'q> {
     }
 
     #[inline]
-    fn of_primary<F: Found>(&self, row: &Shown<'_>, to: &mut Option<F>) -> Result<()> {
+    fn of_primary(&self, row: &Shown<'_>, to: &mut dyn Results) -> Result<()> {
         let schema = self.query.schema();
         if !is_in_one_row(schema) {
             return self.of_own(row, to);
@@ -163,24 +175,24 @@ impl<'q> Point<'q> {
             if !read.is_of(schema.discriminator) {
                 return self.of_own(row, to);
             }
-            F::read_shown(read, |found| *to = Some(found))
+            to.put_shown(read)
         })
     }
 
     /// What a row of another version comes to, or one that is none of the entity's.
     #[cold]
-    fn of_own<F: Found>(&self, row: &Shown<'_>, to: &mut Option<F>) -> Result<()> {
+    fn of_own(&self, row: &Shown<'_>, to: &mut dyn Results) -> Result<()> {
         let row = row.row()?;
         if owns(self.query.schema(), None, &row) {
-            *to = Some(F::read(None, row.into())?);
+            to.put((None, row.into()))?;
         }
         Ok(())
     }
 
     /// The entity that a row of the index names; only where that is what the path gives.
-    fn shown_by_index<F: Found>(&self, index: usize, to: &mut Option<F>) -> Option<Result<()>> {
+    fn shown_by_index(&self, index: usize, to: &mut dyn Results) -> Option<Result<()>> {
         let schema = self.query.schema();
-        let discriminator = schema.indexes.get(index).filter(|_| F::OF_PRIMARY)?.discriminator;
+        let discriminator = schema.indexes.get(index).filter(|_| to.kind().of_primary)?.discriminator;
         let mut owner = None;
         let was_shown = self.db.show_row(&self.registered.table, self.key.parts(), &mut |row| {
             owner = Some(self.registered.owners.read(row, |read| match read.is_of(discriminator) {
@@ -210,7 +222,7 @@ impl<'q> Point<'q> {
     }
 
     /// The entity at `owner`, if it wants the row of its index.
-    fn shown_owner<F: Found>(&self, index: usize, owner: RowKey, to: &mut Option<F>) -> Option<Result<()>> {
+    fn shown_owner(&self, index: usize, owner: RowKey, to: &mut dyn Results) -> Option<Result<()>> {
         let (mut read, place) = (Ok(Ok(())), (&*owner.partition, &*owner.row));
         let was_shown = self.db.show_row(&self.registered.table, place, &mut |row| {
             read = self.of_owner(index, &owner, row, to);
@@ -219,15 +231,12 @@ impl<'q> Point<'q> {
     }
 
     /// The outer error is one of the row.
-    fn of_owner<F: Found>(
-        &self,
-        index: usize,
-        owner: &RowKey,
-        row: &Shown<'_>,
-        to: &mut Option<F>,
-    ) -> Result<Result<()>> {
+    fn of_owner(&self, index: usize, owner: &RowKey, row: &Shown<'_>, to: &mut dyn Results) -> Result<Result<()>> {
         let schema = self.query.schema();
-        let other = |to: &mut Option<F>| Ok(self.of_entity(index, Some(row.row()?)).map(|found| *to = found));
+        let other = |to: &mut dyn Results| {
+            let found = self.of_entity(index, Some(row.row()?));
+            Ok(found.and_then(|found| found.into_iter().try_for_each(|rows| to.put(rows))))
+        };
         if !is_in_one_row(schema) {
             return other(to);
         }
@@ -241,13 +250,13 @@ impl<'q> Point<'q> {
             let fields = OfShown { schema, key: owner, keys: in_keys, row };
             let (partition, own) = self.key.parts();
             match rooms::index::wants(&fields, index, partition, own) {
-                Ok(true) => F::read_shown(row, |found| *to = Some(found)).map(Ok),
+                Ok(true) => to.put_shown(row).map(Ok),
                 wants => Ok(wants.map(drop)),
             }
         })
     }
 
-    async fn found<F: Found>(&self) -> Result<Option<F>> {
+    async fn found(&self, kind: Kind) -> Result<Option<Resolved>> {
         let (schema, index) = (self.query.schema(), self.query.index());
         let row = self.get(&self.key.to_row_key()).await?;
         if self.query.rests_on_states() {
@@ -260,13 +269,13 @@ impl<'q> Point<'q> {
             return Ok(None);
         }
         match index {
-            None => F::read(None, row.into()).map(Some),
-            Some(index) if F::OF_PRIMARY || self.query.is_verified() || !found::is_shown_by::<F>(Some(index), &row) => {
+            None => Ok(Some((None, row.into()))),
+            Some(index) if kind.of_primary || self.query.is_verified() || !kind.is_shown_by(Some(index), &row) => {
                 let primary = self.get(&found::owner(schema, &row)?).await?;
                 Box::pin(self.db.readable(schema, schema.moves())).await?; // that read may have waited, too
                 self.of_entity(index, primary)
             }
-            _ => F::read(index, row.into()).map(Some),
+            _ => Ok(Some((index, row.into()))),
         }
     }
 
@@ -276,17 +285,14 @@ impl<'q> Point<'q> {
     }
 
     /// The entity that an index row names, if it wants the row.
-    fn of_entity<F: Found>(&self, index: usize, primary: Option<Row>) -> Result<Option<F>> {
+    fn of_entity(&self, index: usize, primary: Option<Row>) -> Result<Option<Resolved>> {
         let schema = self.query.schema();
         let Some(primary) = primary.filter(|primary| is_primary(schema, primary)).map(Group::from) else {
             return Ok(None);
         };
-        let wants = {
-            let fields = image::Stored::of(schema, &primary)?;
-            let (partition, row) = self.key.parts();
-            rooms::index::wants(&fields, index, partition, row)?
-        };
-        if wants { F::read(None, primary).map(Some) } else { Ok(None) }
+        let (partition, row) = self.key.parts();
+        let wants = rooms::index::wants(&image::Stored::of(schema, &primary)?, index, partition, row)?;
+        Ok(wants.then_some((None, primary)))
     }
 
     fn failed(&self, error: Error, key: RowKey) -> Error {

@@ -9,13 +9,9 @@ use tablemodel_store::{Continuation, KeyRange, Query, Row, RowKey, key, limits};
 use crate::{
     database::{Database, Registered},
     error::Result,
-    path::{
-        found::{Found, selection},
-        plan::ReadPlan,
-        query::check_ready,
-    },
+    path::{found::selection, plan::ReadPlan, query::check_ready},
     plan::part,
-    read::shown,
+    read::{results::Results, shown},
 };
 
 /// Rows of a plan.
@@ -129,7 +125,7 @@ impl Rows {
 
     /// The results of the next page of the plan's only range, where the store shows its rows; only of entities whose rows
     /// are results by themselves. `None`: [`Rows::some`] is to be asked, also at the end.
-    pub(crate) fn show<F: Found>(&mut self, wanted: usize, to: &mut Vec<F>) -> Result<Option<()>> {
+    pub(crate) fn show(&mut self, wanted: usize, to: &mut dyn Results) -> Result<Option<()>> {
         let Self { db, plan, ranges, point: None, heads_only: false, .. } = self else { return Ok(None) };
         let [range] = ranges.as_mut_slice() else { return Ok(None) };
         let Some(query) = range.due().filter(|_| plan.is_of_whole_rows()) else { return Ok(None) };

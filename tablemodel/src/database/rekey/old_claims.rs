@@ -11,12 +11,11 @@ use crate::{
         calls::{ATTEMPTS, in_vain, is_transient},
         execute::doubt::outdated,
     },
-    entity::TableEntity,
     error::Result,
     plan::{change::is_primary, entries::told, group::Group, image::Image, system},
     rooms::unique,
     schema::EntitySchema,
-    stored::Stored,
+    stored::Rows,
 };
 
 impl Database {
@@ -24,19 +23,15 @@ impl Database {
     /// nothing of them is new but their number.
     ///
     /// Cost: a point read for each value that it takes there; with such a claim two reads of the entity and two writes.
-    pub(in crate::database) async fn let_claims_go<E: TableEntity>(
-        &self,
-        entity: &mut Stored<E>,
-        to: &Image,
-    ) -> Result<()> {
-        if self.is_atomic() || !E::SCHEMA.has_claims() || to.key == *entity.key() {
+    pub(in crate::database) async fn let_claims_go(&self, entity: &mut Rows, to: &Image) -> Result<()> {
+        if self.is_atomic() || !to.schema.has_claims() || to.key == *entity.group().key() {
             return Ok(());
         }
-        let claims = self.old_claims(entity.rows(), to).await?;
+        let claims = self.old_claims(entity.group(), to).await?;
         if claims.is_empty() {
             return Ok(());
         }
-        let rows = self.outdate(E::SCHEMA, entity.rows()).await?;
+        let rows = self.outdate(to.schema, entity.group()).await?;
         entity.rest_on(rows);
         for (table, claim) in claims {
             self.remove_claim(&table, claim).await?;
