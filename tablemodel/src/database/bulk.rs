@@ -113,7 +113,7 @@ impl<'a> Bulk<'a> {
     /// Those that concern no single entity: an entity that the model does not list, a database that was opened
     /// read-only. The others are reported.
     pub async fn insert_all<E: TableEntity>(self, entities: impl Stream<Item = E> + Send) -> Result<BulkReport> {
-        self.write_all::<E>(entities, Change::Insert).await
+        self.write_all(E::SCHEMA, pin!(images(entities)), Change::Insert).await
     }
 
     /// Inserts entities, or replaces those with their keys.
@@ -124,7 +124,7 @@ impl<'a> Bulk<'a> {
     ///
     /// Those of [`Bulk::insert_all`].
     pub async fn upsert_all<E: TableEntity>(self, entities: impl Stream<Item = E> + Send) -> Result<BulkReport> {
-        self.write_all::<E>(entities, Change::Upsert).await
+        self.write_all(E::SCHEMA, pin!(images(entities)), Change::Upsert).await
     }
 
     /// As [`Bulk::insert_all`], of what an iterator or a collection gives.
@@ -160,21 +160,22 @@ impl<'a> Bulk<'a> {
         self.upsert_all(stream::iter(entities)).await
     }
 
-    async fn write_all<E: TableEntity>(
+    async fn write_all(
         self,
-        entities: impl Stream<Item = E> + Send,
+        schema: &'static EntitySchema,
+        images: Images<'_>,
         change: fn(Image) -> Change,
     ) -> Result<BulkReport> {
-        let registered = self.db.writable(E::SCHEMA).await?;
+        let registered = self.db.writable(schema).await?;
         self.db.check_writable()?;
-        let (most, at_a_time) = match self.db.goes_together(E::SCHEMA) {
+        let (most, at_a_time) = match self.db.goes_together(schema) {
             true => (TOGETHER, CONCURRENT_TOGETHER),
             false => (ONE_BATCH, self.db.concurrent_batches()),
         };
         let writing = Writing {
             registered,
             change,
-            held: Held::of(E::SCHEMA, most),
+            held: Held::of(schema, most),
             hasher: RandomState::new(),
             busy: HashSet::default(),
             beside: Beside::of_this_machine(),
@@ -184,8 +185,15 @@ impl<'a> Bulk<'a> {
             report: BulkReport::default(),
             bulk: self,
         };
-        Ok(writing.run::<E>(entities).await)
+        Ok(writing.run(images).await)
     }
+}
+
+/// The entities of a load as they come, of whatever type: a load is compiled once.
+type Images<'i> = Pin<&'i mut (dyn Stream<Item = Result<Image>> + Send)>;
+
+fn images<E: TableEntity>(entities: impl Stream<Item = E> + Send) -> impl Stream<Item = Result<Image>> + Send {
+    entities.map(|entity| Image::of(&entity))
 }
 
 /// A bulk write on its way.
@@ -216,11 +224,11 @@ struct Landed {
 }
 
 impl Writing<'_> {
-    async fn run<E: TableEntity>(mut self, entities: impl Stream<Item = E> + Send) -> BulkReport {
-        let (mut entities, mut taken) = (pin!(entities), 0_u64);
-        while let Some(entity) = self.next_of(&mut entities).await {
+    async fn run(mut self, mut images: Images<'_>) -> BulkReport {
+        let mut taken = 0_u64;
+        while let Some(image) = self.next_of(&mut images).await {
             taken += 1;
-            match Image::of(&entity) {
+            match image {
                 Ok(image) => self.held.add(image, self.change),
                 Err(error) => self.report.failed.push(error.within(&format!("entity {taken} of the load"))),
             }
@@ -233,7 +241,7 @@ impl Writing<'_> {
         while let Some(landed) = self.flights.next().await {
             written.push(self.note(landed));
         }
-        if !E::SCHEMA.has_blobs() {
+        if !self.registered.schema.has_blobs() {
             let_go(written); // nothing of the caller's is in them
         }
         let told = self.report.written.saturating_add(self.report.failed.len() as u64);
@@ -242,13 +250,13 @@ impl Writing<'_> {
     }
 
     /// The next entity; what is in flight goes on meanwhile. None at the end, or where an error stops it.
-    async fn next_of<E: TableEntity>(&mut self, entities: &mut Pin<&mut (impl Stream<Item = E> + Send)>) -> Option<E> {
+    async fn next_of(&mut self, images: &mut Images<'_>) -> Option<Result<Image>> {
         while !self.is_stopped() {
             if self.flights.is_empty() {
-                return entities.next().await;
+                return images.next().await;
             }
-            match select(entities.next(), self.flights.next()).await {
-                Either::Left((entity, _)) => return entity,
+            match select(images.next(), self.flights.next()).await {
+                Either::Left((image, _)) => return image,
                 Either::Right((landed, _)) => drop(landed.map(|landed| self.note(landed))),
             }
         }

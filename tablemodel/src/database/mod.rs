@@ -286,7 +286,8 @@ impl Database {
         self.own_rows(E::SCHEMA, key).await?.map(Stored::read).transpose()
     }
 
-    async fn own_rows(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Option<Group>> {
+    /// The rows of the entity with this primary key.
+    pub(crate) async fn own_rows(&self, schema: &'static EntitySchema, key: &RowKey) -> Result<Option<Group>> {
         self.readable(schema, schema.moves()).await?;
         let rows = self.primary_now(schema, key).await?;
         // A row of another program may be none of an entity that takes such over.

@@ -66,19 +66,19 @@ impl Database {
     /// `entity` as the caller left it. `OutcomeUnknown` where it is decided that it moves, and a relay finishes it, or
     /// where a reply was lost.
     pub async fn rekey<E: TableEntity>(&self, entity: &mut Stored<E>) -> Result<()> {
-        self.hold_lease().await?;
-        let _states = self.0.registry.enter(); // held until the move is over
-        let registered = self.writable(E::SCHEMA).await?;
-        self.give_notice().await?; // also where nobody has leases
-        let to = Image::of::<E>(entity)?;
-        let rows = Box::pin(self.rekey_rows(&registered, entity.rows_mut(), to)).await?;
+        let to = Image::of::<E>(entity);
+        let rows = self.rekey_rows(E::SCHEMA, entity.rows_mut(), to).await?;
         entity.set_rows(rows);
         Ok(())
     }
 
     /// The rows of an entity once they are at their keys; it rests on `entity` until then.
-    async fn rekey_rows(&self, registered: &Registered, entity: &mut Rows, mut to: Image) -> Result<Group> {
-        let schema = registered.schema;
+    async fn rekey_rows(&self, schema: &'static EntitySchema, entity: &mut Rows, to: Result<Image>) -> Result<Group> {
+        self.hold_lease().await?;
+        let _states = self.0.registry.enter(); // held until the move is over
+        let registered = self.writable(schema).await?;
+        self.give_notice().await?; // also where nobody has leases
+        let mut to = to?;
         Box::pin(self.let_claims_go(entity, &to)).await?;
         let old = entity.group().clone();
         let was = Old::of(schema, &old)?;
@@ -88,7 +88,7 @@ impl Database {
         }
         let stays = old.key().partition == to.key.partition;
         if *old.key() == to.key || (stays && (self.is_atomic() || !schema.has_claims())) {
-            return self.write_one(registered, Change::Save { old, new: to }).await?.ok_or_else(no_row);
+            return self.write_one(&registered, Change::Save { old, new: to }).await?.ok_or_else(no_row);
         }
         #[cfg(feature = "blob")]
         let uploaded = self.move_blobs(&mut to, was.now(), &old).await?;
@@ -97,8 +97,8 @@ impl Database {
         #[cfg(not(feature = "blob"))]
         let uploaded = None;
         match self.is_atomic() {
-            true => self.move_at_once(registered, old, to, uploaded).await,
-            false => self.move_in_steps(registered, old, to, uploaded).await,
+            true => self.move_at_once(&registered, old, to, uploaded).await,
+            false => self.move_in_steps(&registered, old, to, uploaded).await,
         }
     }
 

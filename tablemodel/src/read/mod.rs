@@ -30,7 +30,6 @@ pub(crate) use self::{
 use crate::{
     cursor::{Cursor, Paged, PathPage},
     database::{Database, Registered},
-    entity::TableEntity,
     error::{Error, ErrorKind, Result},
     path::{
         found::{self, Found},
@@ -40,7 +39,6 @@ use crate::{
     plan::{group::Group, image},
     rooms::{self, index::Named},
     schema::EntitySchema,
-    stored::Stored,
 };
 
 /// Point reads in flight for one query.
@@ -70,6 +68,11 @@ impl Reader {
         let (index, verified) = (plan.index, query.is_verified());
         let rows = Groups::new(db.clone(), &registered, plan);
         Ok(Self { db: db.clone(), rows, index, verified })
+    }
+
+    /// What the path reads.
+    pub(crate) fn schema(&self) -> &'static EntitySchema {
+        self.rows.plan().schema
     }
 
     /// Without properties, but for the discriminator and the owner.
@@ -172,7 +175,7 @@ impl Reader {
 
     /// How many of these rows of an index their entities still want.
     async fn wanted(&self, index: usize, rows: Vec<Group>) -> Result<u64> {
-        let schema = self.rows.plan().schema;
+        let schema = self.schema();
         let loads = rows.into_iter().map(|row| load(&self.db, schema, index, row.head));
         let loads = futures_stream::iter(loads).buffered(CONCURRENT_READS);
         loads.try_fold(0, |count, found| std::future::ready(Ok(count + u64::from(found.is_some())))).await
@@ -184,25 +187,21 @@ impl Reader {
     }
 
     /// The entity of a row that the path gave, as it was read with the row.
-    pub(crate) async fn entity<E: TableEntity>(&self, row: &Group) -> Result<Option<Stored<E>>> {
-        let found = self.resolve(Kind::of::<Stored<E>>(), row.clone()).await?;
-        found.map(|(_, rows)| Stored::read(rows)).transpose()
+    pub(crate) async fn entity(&self, row: &Group) -> Result<Option<Group>> {
+        let found = self.resolve(Kind::primary(self.schema()), row.clone()).await?;
+        Ok(found.map(|(_, rows)| rows))
     }
 
     /// The same; where it wants that row of an index no more, as it is now, if it wants another in the path's ranges.
-    pub(crate) async fn entity_in_range<E: TableEntity>(&self, row: &Group) -> Result<Option<Stored<E>>> {
+    pub(crate) async fn entity_in_range(&self, row: &Group) -> Result<Option<Group>> {
         match (self.entity(row).await?, self.index) {
             (None, Some(index)) => self.moved_in_range(index, &row.head).await,
             (found, _) => Ok(found),
         }
     }
 
-    async fn moved_in_range<E: TableEntity>(&self, index: usize, row: &Row) -> Result<Option<Stored<E>>> {
-        self.rows_in_range(index, row).await?.map(Stored::read).transpose()
-    }
-
-    async fn rows_in_range(&self, index: usize, row: &Row) -> Result<Option<Group>> {
-        let schema = self.rows.plan().schema;
+    async fn moved_in_range(&self, index: usize, row: &Row) -> Result<Option<Group>> {
+        let schema = self.schema();
         let owner = found::owner(schema, row)?;
         let Some(primary) = self.db.primary_now(schema, &owner).await? else { return Ok(None) };
         let (ranges, mut is_in) = (&self.rows.plan().ranges, false);
@@ -214,9 +213,9 @@ impl Reader {
 
     /// The entity of a row that the path gave, as it is now; none if it is gone, or out of the path's ranges. A row of an index may name
     /// another by now: the same under another key.
-    pub(crate) async fn entity_now<E: TableEntity>(&self, row: &Group) -> Result<Option<Stored<E>>> {
+    pub(crate) async fn entity_now(&self, row: &Group) -> Result<Option<Group>> {
         if self.index.is_none() {
-            return self.db.read_primary(row.key()).await;
+            return self.db.own_rows(self.schema(), row.key()).await;
         }
         let now = self.db.get_row(self.rows.table(), row.key()).await?.filter(|now| self.rows.plan().owns(now));
         rows::still_ready(&self.db, self.rows.plan()).await?;

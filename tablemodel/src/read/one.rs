@@ -12,7 +12,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, TryStreamExt, future::BoxFuture, stream};
 use tablemodel_store::{Row, RowKey, Shown};
 
 use super::{
@@ -66,25 +66,55 @@ impl<F> fmt::Debug for One<F> {
 
 /// The results of several point queries, in their order.
 pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Result<Vec<Option<F>>> {
+    let mut found = places(queries.len());
+    many_to(db, queries, found.iter_mut().map(|place| place as _).collect()).await?;
+    Ok(found)
+}
+
+async fn many_to(db: &Database, queries: Vec<PathQuery>, places: Vec<&mut dyn Results>) -> Result<()> {
     // Errors in the values are met before anything is read.
     queries.iter().try_for_each(|query| match query.point()? {
         Some(_) => Ok(()),
         None => query.plan().map(drop),
     })?;
-    in_order(queries.into_iter().map(|query| One::<F>::new(db, query))).await
+    in_order(queries.into_iter().zip(places).map(|(query, place)| one_to(db, query, place)).collect()).await
+}
+
+fn one_to<'a>(db: &'a Database, query: PathQuery, to: &'a mut dyn Results) -> BoxFuture<'a, Result<()>> {
+    Box::pin(async move {
+        if let Some(shown) = shown(db, &query, to) {
+            return shown;
+        }
+        let rows = Box::pin(waited(db.clone(), query, to.kind())).await?; // apart: most are shown
+        rows.into_iter().try_for_each(|rows| to.put(rows))
+    })
 }
 
 /// The entities whose primary rows have these keys, in their order.
 pub(crate) async fn at_keys<E: TableEntity>(db: &Database, keys: Vec<RowKey>) -> Result<Vec<Option<Stored<E>>>> {
-    in_order(keys.into_iter().map(|key| at_key::<E>(db.clone(), key))).await
+    let mut found = places(keys.len());
+    at_keys_to(db, keys, found.iter_mut().map(|place| place as _).collect()).await?;
+    Ok(found)
 }
 
-fn at_key<E: TableEntity>(db: Database, key: RowKey) -> Running<Option<Stored<E>>> {
-    Box::pin(async move { db.read_primary(&key).await })
+async fn at_keys_to(db: &Database, keys: Vec<RowKey>, places: Vec<&mut dyn Results>) -> Result<()> {
+    in_order(keys.into_iter().zip(places).map(|(key, place)| at_key_to(db, key, place)).collect()).await
 }
 
-/// What the reads give, so many at a time.
-async fn in_order<T>(reads: impl Iterator<Item = impl Future<Output = Result<T>>>) -> Result<Vec<T>> {
+fn at_key_to<'a>(db: &'a Database, key: RowKey, to: &'a mut dyn Results) -> BoxFuture<'a, Result<()>> {
+    Box::pin(async move {
+        let rows = db.own_rows(to.kind().schema, &key).await?;
+        rows.into_iter().try_for_each(|rows| to.put((None, rows)))
+    })
+}
+
+/// Where so many results are put.
+fn places<F>(count: usize) -> Vec<Option<F>> {
+    std::iter::repeat_with(|| None).take(count).collect()
+}
+
+/// Makes the reads, so many at a time; the first error is that of the first of them.
+async fn in_order(reads: Vec<BoxFuture<'_, Result<()>>>) -> Result<()> {
     stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await
 }
 

@@ -27,6 +27,11 @@ impl Kind {
         Self { schema: <F::Entity as TableEntity>::SCHEMA, of_primary: F::OF_PRIMARY }
     }
 
+    /// Entities as their primary rows have them.
+    pub(crate) const fn primary(schema: &'static EntitySchema) -> Self {
+        Self { schema, of_primary: true }
+    }
+
     /// Whether a result can be read from the path's own row. An index row of another version, or some properties of one, do
     /// not show what the entity is in this version: that is read from the entity.
     pub(crate) fn is_shown_by(self, index: Option<usize>, row: &Row) -> bool {
