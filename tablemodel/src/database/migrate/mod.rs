@@ -346,7 +346,8 @@ impl Migrations {
     }
 
     /// Takes the last migration back, finished or not: its indexes go back through their states, each of which waits
-    /// until every live program knows of it, and then their rows are deleted. What stops may be called again. Cost: a request per
+    /// until every live program knows of it, and then their rows are deleted. Where no migration is the last, or one that took something away,
+    /// the [moves](crate::moves) that the store keeps are taken back, also those that it has since it was made. What stops may be called again. Cost: a request per
     /// 1,000 rows of the tables concerned, and one per 100 rows of a partition that go.
     ///
     /// # Errors

@@ -52,6 +52,11 @@ impl Rows {
         Ok(records)
     }
 
+    /// What the next one is called.
+    pub(super) fn next(&self) -> Result<String> {
+        Ok(format!("{:04}", self.records()?.len() + 1))
+    }
+
     pub(super) fn last(&self) -> Result<Option<Record>> {
         Ok(self.records()?.pop())
     }

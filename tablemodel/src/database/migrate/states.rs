@@ -94,8 +94,7 @@ impl Owned {
                 }
                 None => {
                     let Some((steps, work)) = wanted(&rows)? else { return Ok(None) };
-                    let id = rows.records()?.len() + 1;
-                    (Record::new(format!("{id:04}"), steps, work, now), None)
+                    (Record::new(rows.next()?, steps, work, now), None)
                 }
             };
             // A call that is refused, or has nothing to do, takes no index out of use.

@@ -87,6 +87,19 @@ fn check_moves(db: &Database, steps: &[(String, String)]) -> Result<()> {
     }
 }
 
+/// The moves of the model that the store keeps: where no migration built them, it has them since it was made.
+fn moves_kept(db: &Database, rows: &Rows) -> Result<Vec<(String, String)>> {
+    let mut kept = Vec::new();
+    for schema in db.model().iter() {
+        let Some(moved) = &schema.moves_to else { continue };
+        let step = (schema.entity_type.to_owned(), moved.name());
+        if rows.state(&step.0, &step.1)? != IndexState::Absent {
+            kept.push(step);
+        }
+    }
+    Ok(kept)
+}
+
 /// Of what is taken away, that which the program's model does not have: then no live program may have it.
 pub(super) fn dropped(db: &Database, record: &Record) -> Vec<(String, String)> {
     let is_dropped = |(entity, index): &&(String, String)| {
@@ -107,7 +120,10 @@ impl Undo {
                 check_moves(db, &last.steps)?;
                 Ok(Some((last.steps, Work::TakeBack(last.id))))
             }
-            _ => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
+            _ => match moves_kept(db, rows)? {
+                moves if moves.is_empty() => Err(Error::new(ErrorKind::NotFound, "there is no migration to take back")),
+                moves => Ok(Some((moves, Work::TakeBack(rows.next()?)))), // that is, its own
+            },
         };
         let Some(owned) = Owned::take(db, "rollback", stop, takes_back, &wanted).await? else {
             return Ok(Contracted::default());

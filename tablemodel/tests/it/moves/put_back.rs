@@ -8,7 +8,7 @@ use super::{
     MODES, assert_clean, before, crashes::applied, filled, first, new_flights, new_rows, next, old_flights, program,
     second, states,
 };
-use crate::crashes::replay;
+use crate::{crashes::replay, migrate::store_of};
 
 #[tokio::test]
 async fn a_rollback_that_died_is_not_ended_by_a_program_that_knows_of_no_move() {
@@ -62,5 +62,32 @@ async fn a_repair_by_a_program_that_knows_of_no_move_takes_no_shadows_away() {
         let db = next::<second::Model>(&store).await;
         assert_clean(&db, &told).await;
         assert_eq!(new_flights(&db, 2).await.expect("readable"), flights, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_was_made_by_a_release_that_knows_of_the_move_is_taken_back_too() {
+    for mode in MODES {
+        let (store, told) = (store_of::<first::Model>(mode).await, format!("{mode:?}"));
+        let db = next::<first::Model>(&store).await;
+        let flight = |number| first::Flight { carrier: "C0".into(), number, origin: "OSL".into(), seats: 1 };
+        db.insert(&flight(1)).await.expect("inserted");
+        assert!(!new_rows(&db).await.is_empty(), "{told}");
+        let taken = db.migrations().rollback().await.expect("taken back");
+        assert!(taken.rows > 0 && new_rows(&db).await.is_empty(), "{told}: {taken:?}");
+        let error = db.migrations().rollback().await.expect_err("nothing is left");
+        assert_eq!(*error.kind(), ErrorKind::NotFound, "{told}");
+        drop(db);
+        store.clock().advance(Duration::from_secs(130));
+        let old = next::<before::Model>(&store).await;
+        let flight_before = before::Flight { carrier: "C0".into(), number: 2, origin: "FCO".into(), seats: 2 };
+        old.insert(&flight_before).await.expect("it writes again");
+        drop(old);
+        store.clock().advance(Duration::from_secs(130));
+        let db = next::<first::Model>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        assert_clean(&db, &told).await;
+        assert_eq!(states(&db).await, [IndexState::Readable], "{told}");
+        assert_eq!(old_flights(&db, 1).await.len(), 2, "{told}");
     }
 }
