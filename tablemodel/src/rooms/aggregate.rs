@@ -6,6 +6,7 @@ mod contribution;
 mod edit;
 mod rank;
 mod sharded;
+mod term;
 mod totals;
 
 use tablemodel_store::{
@@ -16,11 +17,9 @@ use crate::{
     error::{Error, ErrorKind, Result},
     key::text_code,
     plan::{change::Need, exact::Exact, image::Image, system},
-    property::float,
     schema::{AggregateSchema, EntitySchema, Function, PropertySchema},
 };
 
-use self::contribution::{no_target, owner_of};
 pub(crate) use self::{
     contribution::{
         Contribution, FIRST_BEGINS, FIRST_ENDS, Wish, added, entries, is_contribution, is_first, is_of_aggregate,
@@ -30,6 +29,10 @@ pub(crate) use self::{
     rank::Rank,
     sharded::{kept_in, parts_of},
     totals::{Recount, Totals},
+};
+use self::{
+    contribution::{no_target, owner_of},
+    term::number,
 };
 
 /// What the row keys of cells begin with.
@@ -331,28 +334,6 @@ fn term(image: &Image, aggregate: &'static AggregateSchema) -> Result<Option<(In
     let Some(into) = Into::of(aggregate, row, || owner_of(image)) else { return Ok(None) };
     check_length(image, &into, &into.cell())?;
     Ok(Some((into, term)))
-}
-
-fn number(image: &Image, function: Function) -> Result<Option<Term>> {
-    let (property, how) = match function {
-        Function::Count => return Ok(Some(Term::Int(1))),
-        Function::Sum(property) => (property, "summed, and is infinite or not a number"),
-        Function::Min(property) | Function::Max(property) => (property, "compared, and has no order"),
-    };
-    let Some(value) = image.fields.get(property) else { return Ok(None) };
-    let own = image.schema.property(property);
-    let (field, codec) = own.map_or((property, ""), |own| (own.field, own.codec));
-    // What reads as a float is one, although another program, or a narrower type before, stored an integer.
-    let value = match own.is_some_and(|own| own.edm == EdmType::Double) {
-        true => float::read(value).map(ValueRef::Double),
-        false => Some(value),
-    };
-    let term = value.and_then(|value| Term::of(function, value, codec)).ok_or_else(|| {
-        let error =
-            Error::new(ErrorKind::Invalid, format!("field `{field}` is {how}")).of_field(own.map(|own| own.field));
-        error.of(image.schema.entity_type).at_key(image.key.clone())
-    })?;
-    Ok(Some(term))
 }
 
 fn check_length(image: &Image, into: &Into, row: &str) -> Result<()> {

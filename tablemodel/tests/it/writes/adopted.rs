@@ -330,3 +330,59 @@ async fn a_float_that_another_program_stored_as_an_integer_is_added_and_ranked_a
         assert_eq!(db.total(rome(), City::MOST).await.expect("built"), Some(6.25), "{told}");
     }
 }
+
+/// One that is counted.
+mod counted {
+    use super::*;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Legacy", entity_type = "Order", partition = "{region}", row = "o_{id:04}", adopt)]
+    #[table(sum(Region, key(region = region), of = price, into = turnover))]
+    #[table(max(Region, key(region = region), of = weight, into = heaviest))]
+    pub(super) struct Order {
+        pub(super) region: String,
+        pub(super) id: u32,
+        pub(super) price: i64,
+        pub(super) weight: Option<f64>,
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Legacy", partition = "{region}", row = "region")]
+    pub(super) struct Region {
+        pub(super) region: String,
+        #[table(aggregate)]
+        pub(super) turnover: i64,
+        #[table(aggregate)]
+        pub(super) heaviest: Option<f64>,
+    }
+
+    #[derive(Debug, TableModel)]
+    #[allow(dead_code, reason = "the test writes alone")]
+    pub(super) enum Model {
+        Order(Order),
+        Region(Region),
+    }
+}
+
+#[tokio::test]
+async fn a_value_of_another_type_than_is_added_up_is_told_by_its_type() {
+    use counted::{Model, Order};
+    let db = TestDatabase::new::<Model>().await.expect("a database");
+    db.migrations().apply().await.expect("applied").into_result().expect("built");
+    let priced = properties([("Price", "free".into())]);
+    let weighed = properties([("Price", 5_i64.into()), ("Weight", true.into())]);
+    let told = [
+        (1, priced, "property `Price` is Edm.String, not Edm.Int64"),
+        (2, weighed, "property `Weight` is Edm.Boolean, not Edm.Double"),
+    ];
+    for (id, theirs, told) in told {
+        plant(&db, "Legacy", "eu", &format!("o_{id:04}"), Action::Insert(theirs)).await;
+        let order = Order { region: "eu".into(), id, price: 1, weight: None };
+        let error = db.upsert(&order).await.expect_err("what it added is unknown");
+        assert_eq!(*error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.to_string().contains(told), "{error}");
+    }
+    let order = Order { region: "eu".into(), id: 3, price: 1, weight: Some(f64::NAN) };
+    let error = db.insert(&order).await.expect_err("it has no order");
+    assert_eq!(*error.kind(), ErrorKind::Invalid, "{error}");
+}
