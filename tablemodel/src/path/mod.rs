@@ -194,7 +194,7 @@ pub trait Path: Sized + Send + 'static {
         Box::pin(crate::read::stream(db.clone(), self.into_query()))
     }
 
-    /// At most `n` entities, from the start or from where an earlier page of the same query stopped. Cost: as [`first`](Path::first).
+    /// At most `n` entities, from the start or from where an earlier page of the same query stopped. Cost: as [`first`](Path::first) of one more.
     ///
     /// A cursor survives deletes (also of the entity it stopped at) and restarts.
     ///
