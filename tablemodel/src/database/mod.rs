@@ -45,6 +45,7 @@ mod total;
 mod traffic;
 mod transfer;
 mod turns;
+mod update;
 mod upgrade;
 mod vain;
 mod verify;

@@ -1,15 +1,11 @@
-//! Writes of single entities: insert, save, upsert, update, patch, delete.
+//! Writes of single entities: insert, save, upsert, patch, delete. Updates, which are read and saved until nobody is in between, are `update`'s.
 //!
 //! Each turns its arguments into a change and hands it on; what rows that means is planned elsewhere.
 
-use tablemodel_store::{RowKey, Value};
+use tablemodel_store::Value;
 
 use crate::{
-    database::{
-        Database,
-        execute::waits::{Rounds, Waits},
-        turns::Meeting,
-    },
+    database::{Database, execute::waits::Waits},
     entity::{FieldError, TableEntity},
     error::{Error, ErrorKind, Result},
     path::{
@@ -23,7 +19,7 @@ use crate::{
         group::Group,
         image::{self, Image},
     },
-    read::{self, One},
+    read,
     schema::EntitySchema,
     stored::{Rows, Stored},
 };
@@ -92,7 +88,7 @@ impl Database {
         self.save_in_turn(entity, &mut Waits::default()).await
     }
 
-    async fn save_in_turn<E: TableEntity>(&self, entity: &mut Stored<E>, waits: &mut Waits) -> Result<()> {
+    pub(super) async fn save_in_turn<E: TableEntity>(&self, entity: &mut Stored<E>, waits: &mut Waits) -> Result<()> {
         let new = Image::of::<E>(entity);
         let rows = self.save_rows(E::SCHEMA, entity.rows_mut(), new, waits).await?;
         entity.set_rows(rows);
@@ -138,50 +134,6 @@ impl Database {
     pub async fn upsert<E: TableEntity>(&self, entity: &E) -> Result<Stored<E>> {
         let rows = self.write_whole(E::SCHEMA, Image::of(entity).map(Change::Upsert)).await?;
         Stored::read(rows.ok_or_else(no_row)?)
-    }
-
-    /// Reads an entity, lets `change` change it, and saves it; repeated when another wrote it meanwhile.
-    ///
-    /// Cost: one point read, on an index path two, and one batch a round; at most 17 rounds, besides those that
-    /// [waited for a turn](crate::writing) after they had read. `change` may run several times.
-    ///
-    /// ```
-    /// # use tablemodel::{prelude::*, testing::example::*};
-    /// # run(|db| async move {
-    /// let path = Employee::find().department("Sales").id(1);
-    /// let older = db.update(path, |e| { e.age += 1; Ok(()) }).await?;
-    /// assert_eq!(older.age, 31);
-    /// # Ok(())
-    /// # });
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`, also where an index names an entity that no longer has what it says; whatever `change` returns, and those of
-    /// [`Database::save`]; `Conflict` after the last round.
-    pub async fn update<P>(
-        &self,
-        path: P,
-        mut change: impl FnMut(&mut EntityOf<P>) -> Result<()>,
-    ) -> Result<Stored<EntityOf<P>>>
-    where
-        P: Path,
-        P::State: Complete,
-    {
-        let mut update = Update::of(self, path.into_query());
-        loop {
-            // An index is read anew too: another entity may have the value by now.
-            let found = One::<Stored<EntityOf<P>>>::new(self, update.query.clone()).await?;
-            let mut entity = found.ok_or_else(|| update.not_found())?;
-            if update.waited_where_crowded(entity.key()).await {
-                continue; // those who were there before have changed it
-            }
-            change(&mut entity)?;
-            let saved = self.save_in_turn(&mut entity, &mut update.rounds.waits).await;
-            if update.is_over(saved, entity.key()).await? {
-                return Ok(entity);
-            }
-        }
     }
 
     /// Sets some properties of an entity without sending the others.
@@ -251,52 +203,6 @@ impl Database {
     pub async fn delete<E: TableEntity>(&self, entity: Stored<E>) -> Result<()> {
         let change = Change::Delete { schema: E::SCHEMA, old: entity.into_rows() };
         self.write_whole(E::SCHEMA, Ok(change)).await.map(drop)
-    }
-}
-
-/// An update under way.
-struct Update<'d> {
-    db: &'d Database,
-    query: PathQuery,
-    rounds: Rounds,
-    /// Where an index said that the entity is, and it was not.
-    missed: Option<RowKey>,
-}
-
-impl<'d> Update<'d> {
-    fn of(db: &'d Database, query: PathQuery) -> Self {
-        Self { db, query, rounds: Rounds::default(), missed: None }
-    }
-
-    fn not_found(&self) -> Error {
-        self.query.exact_key().into_iter().fold(not_found(self.query.schema()), Error::at_key)
-    }
-
-    fn meeting(&self, key: &RowKey) -> Meeting {
-        Meeting::at(&self.db.table_name(self.query.schema().table), &key.partition, &key.row)
-    }
-
-    async fn waited_where_crowded(&mut self, key: &RowKey) -> bool {
-        self.rounds.wait_where_crowded(self.db, self.meeting(key)).await
-    }
-
-    /// Whether no other round follows this one, which was in vain if it did not save. Waits for a turn at the next one.
-    async fn is_over(&mut self, saved: Result<()>, key: &RowKey) -> Result<bool> {
-        match saved {
-            Ok(()) => return Ok(true),
-            Err(error) if matches!(error.kind(), ErrorKind::Conflict { .. }) && self.rounds.is_another_left() => {}
-            // Gone, or under another key, which the index says by now.
-            Err(error)
-                if *error.kind() == ErrorKind::NotFound
-                    && self.query.index().is_some()
-                    && self.missed.as_ref() != Some(key) =>
-            {
-                self.missed = Some(key.clone());
-            }
-            Err(error) => return Err(error),
-        }
-        self.rounds.take_turn(self.db, self.meeting(key)).await;
-        Ok(false)
     }
 }
 

@@ -197,7 +197,7 @@ impl PathQuery {
         }
     }
 
-    fn index_schema(&self) -> Option<&'static IndexSchema> {
+    pub(crate) fn index_schema(&self) -> Option<&'static IndexSchema> {
         self.schema.indexes.get(self.way.index?)
     }
 

@@ -99,3 +99,30 @@ async fn upserts_of_one_key_all_succeed_or_say_that_others_kept_writing() {
         assert_clean(&db).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_those_who_count_in_what_is_not_there_none_is_lost() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for db in databases(&directory).await {
+        let mut tasks = tokio::task::JoinSet::new();
+        for task in 0..TASKS * ROUNDS {
+            let db = db.clone();
+            tasks.spawn(async move {
+                let id = 1 + task % ROUNDS;
+                let none = || Account { balance: 0, badge: Some(id), ..account("A", id) };
+                let add = |account: &mut Account| Ok(account.balance += 1);
+                match task % 2 {
+                    0 => db.update_or_insert(Account::find().club("A").id(id), none, add).await,
+                    _ => db.update_or_insert(Account::by_badge().club("A").badge(id), none, add).await,
+                }
+            });
+        }
+        while let Some(task) = tasks.join_next().await {
+            task.expect("no task fails").expect("counted");
+        }
+        for id in 1..=ROUNDS {
+            assert_eq!(stored_account(&db, "A", id).await.balance, i64::from(TASKS));
+        }
+        assert_clean(&db).await;
+    }
+}

@@ -36,6 +36,7 @@ mod tombstones;
 mod turns;
 mod txn;
 mod unknown;
+mod update_or_insert;
 mod verify;
 
 /// Where a member lives: properties of the member's own row.
