@@ -72,6 +72,13 @@ impl DateTime {
         Some(Self(ticks)).filter(|t| t.is_storable())
     }
 
+    /// Whole seconds since 1970-01-01T00:00:00Z, cut towards the past.
+    pub const fn unix_seconds(self) -> i64 {
+        // Apart, since the difference of two ticks may be more than an `i64` holds.
+        let (seconds, epoch) = (self.0.div_euclid(TICKS_PER_SECOND), UNIX_EPOCH_TICKS / TICKS_PER_SECOND);
+        seconds - epoch
+    }
+
     /// The time so much later; `None` outside [`DateTime::MIN`]..=[`DateTime::MAX`].
     ///
     /// What of `duration` is less than a tick of 100 ns is left out: 199 ns later is one tick later.
@@ -217,6 +224,18 @@ mod tests {
         assert_eq!(DateTime::try_from(within), Ok(DateTime::from_ticks(UNIX_EPOCH_TICKS - 1)), "towards the past");
         let beyond = SystemTime::try_from(DateTime::MAX).unwrap() + Duration::from_secs(1);
         assert!(DateTime::try_from(beyond).is_err());
+    }
+
+    #[test]
+    fn whole_seconds_are_cut_towards_the_past_and_come_back() {
+        for (ticks, seconds) in [(0, 0), (1, 0), (TICKS_PER_SECOND, 1), (-1, -1), (-TICKS_PER_SECOND, -1)] {
+            assert_eq!(DateTime::from_ticks(UNIX_EPOCH_TICKS + ticks).unix_seconds(), seconds);
+        }
+        for at in [DateTime::MIN, DateTime::UNIX_EPOCH, DateTime::MAX] {
+            let cut = DateTime::from_unix_seconds(at.unix_seconds()).unwrap();
+            assert_eq!(at.duration_since(cut).unwrap().as_secs(), 0);
+        }
+        let _ = [i64::MIN, i64::MAX].map(|ticks| DateTime::from_ticks(ticks).unix_seconds()); // no overflow
     }
 
     #[test]
