@@ -200,15 +200,44 @@ fn type_of(property: &str, of: &PropertyFormat, format: &Format) -> String {
         "enum" => word(kinds(property, format).contains(&KeyType::Enum { ordered: false })),
         "json" => match kinds(property, format).first() {
             Some(element) => format!("Vec<{}>", element_type(property, *element)),
-            None => "tablemodel::format::Json".to_owned(),
+            None => JSON.to_owned(),
         },
         BLOB => "Blob".to_owned(),
         other => format!("compile_error!({:?})", format!("write here the type whose codec is `{other}`")),
     }
 }
 
+/// How the values that go along become what the structs of today have, where the frozen struct has another type; a line each.
+pub(super) fn read_as(old: &Format, new: &Format) -> Vec<String> {
+    let stays = |name: &String, of: &PropertyFormat| new.properties.get(name).is_some_and(|new| new.codec == of.codec);
+    let line = |(name, of): (&String, &PropertyFormat)| {
+        let (field, ty) = (ident_of(name), field(name, of, old).0);
+        let (is_optional, ty) = ty.strip_prefix("Option<").map_or((false, ty.as_str()), |inside| (true, inside));
+        let (is_list, ty) = ty.strip_prefix("Vec<").map_or((false, ty), |inside| (true, inside));
+        let read = match (ty.starts_with(WORD), is_list) {
+            (true, true) => "|texts| texts.iter().map(|text| text.read()).collect::<Result<_, _>>()",
+            (true, false) => "|text| text.read()",
+            (false, _) if ty.starts_with(JSON) => READ_JSON,
+            (false, _) => return None,
+        };
+        Some(match (is_optional, read) {
+            (true, read) => format!("{field}: old.{field}.map({read}).transpose()?"),
+            (false, READ_JSON) => format!("{field}: {READ_JSON}(old.{field})?"),
+            (false, _) if is_list => {
+                format!("{field}: old.{field}.iter().map(|text| text.read()).collect::<Result<_, _>>()?")
+            }
+            (false, _) => format!("{field}: old.{field}.read()?"),
+        })
+    };
+    old.properties.iter().filter(|(name, of)| stays(name, of)).filter_map(line).collect()
+}
+
+const WORD: &str = "tablemodel::format::Word";
+const JSON: &str = "tablemodel::format::Json";
+const READ_JSON: &str = "tablemodel::format::read_json";
+
 fn word(is_unordered: bool) -> String {
-    format!("tablemodel::format::Word{}", if is_unordered { "<false>" } else { "" })
+    format!("{WORD}{}", if is_unordered { "<false>" } else { "" })
 }
 
 /// The kinds of value that the property has in keys.

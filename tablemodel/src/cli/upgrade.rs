@@ -97,10 +97,17 @@ pub(super) fn is_unended(text: &str) -> bool {
 }
 
 /// The upgrade that is the user's to end.
-pub(super) fn begun(old: &Format, target: &str, missing: &[String]) -> String {
+pub(super) fn begun(old: &Format, new: &Format, target: &str, missing: &[String]) -> String {
     let Format { entity_type, version, .. } = old;
     let (name, head) = (frozen::name(entity_type, *version), head(entity_type, *version, target));
-    let missing: String = missing.iter().map(|what| format!("        // {what}\n")).collect();
+    let comment = |what: &String| format!("        // {what}\n");
+    let missing: String = missing.iter().map(comment).collect();
+    let kept: String = frozen::read_as(old, new).iter().map(comment).collect();
+    let kept = if kept.is_empty() {
+        kept
+    } else {
+        format!("        // What goes along, where the frozen struct has another type:\n{kept}")
+    };
     format!(
         "//! `{name}` as the version after it. Begun by `cargo tablemodel diff`, and yours from here on: it is not written again.\n\
          //! An upgrade asks neither clock nor store nor chance: it may run many times over one row.\n\n\
@@ -108,7 +115,7 @@ pub(super) fn begun(old: &Format, target: &str, missing: &[String]) -> String {
          {head}\n    \
              fn upgrade(old: {name}) -> Result<Self, tablemodel::UpgradeError> {{\n        \
                  // Yours to say:\n\
-         {missing}        \
+         {missing}{kept}        \
                  {UNENDED}{version} of `{entity_type}` becomes the version after it\");\n    \
              }}\n\
          }}\n"

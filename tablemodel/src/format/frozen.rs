@@ -1,7 +1,7 @@
 //! What frozen structs and the upgrades between them are written with.
 //! Which struct that is, and what it is made to, is the user's code.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 pub use serde_json::Value as Json;
 use tablemodel_store::{EdmType, Properties, PropertyName, Value, ValueRef};
 
@@ -10,16 +10,17 @@ use crate::{
     key::{KeyPart, KeyType, NO_VALUES},
     path::{KeyForm, Other},
     property::{Property, ValueError, variant::variant_text},
+    upgrade::UpgradeError,
 };
 
 /// The text of an enum that is no longer in the program, as it is stored. `ORDERED`: the enum's texts ascended in the
 /// order of its variants.
 ///
 /// In an upgrade that `cargo tablemodel diff` wrote in full, [`carry`] makes it the enum that the new struct has, where that has a
-/// variant with this text. Else the upgrade says what it becomes:
+/// variant with this text. In one that you end, [`read`](Word::read) does so, and what else it becomes is said there:
 ///
 /// ```
-/// use tablemodel::{Property, UpgradeError, ValueRef, format::Word};
+/// use tablemodel::{Property, UpgradeError, format::Word};
 ///
 /// #[derive(Debug, PartialEq, Property)]
 /// enum Grade {
@@ -30,7 +31,7 @@ use crate::{
 /// fn grade(old: &Word) -> Result<Grade, UpgradeError> {
 ///     match old.0.as_str() {
 ///         "Apprentice" => Ok(Grade::Junior), // of two variants one
-///         text => Grade::from_value(Some(ValueRef::String(text))).map_err(|error| UpgradeError::new(error.to_string())),
+///         _ => old.read(),
 ///     }
 /// }
 ///
@@ -40,6 +41,35 @@ use crate::{
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Word<const ORDERED: bool = true>(pub String);
+
+impl<const ORDERED: bool> Word<ORDERED> {
+    /// The enum of today that has a variant with this text.
+    ///
+    /// # Errors
+    ///
+    /// That it has none, for an [`Upgrade`](crate::Upgrade) to give on.
+    pub fn read<T: Property>(&self) -> Result<T, UpgradeError> {
+        T::from_value(Some(ValueRef::String(&self.0))).map_err(|error| UpgradeError::new(error.to_string()))
+    }
+}
+
+/// What a `json` field of a frozen struct holds, as the type that it has today.
+///
+/// # Errors
+///
+/// That it is none of that type, for an [`Upgrade`](crate::Upgrade) to give on.
+///
+/// ```
+/// use tablemodel::format::{Json, read_json};
+///
+/// let old = Json::from(vec!["sql", "rust"]);
+/// let skills: Vec<String> = read_json(old)?;
+/// assert_eq!(skills, ["sql", "rust"]);
+/// # Ok::<(), tablemodel::UpgradeError>(())
+/// ```
+pub fn read_json<T: DeserializeOwned>(old: Json) -> Result<T, UpgradeError> {
+    serde_json::from_value(old).map_err(|error| UpgradeError::new(error.to_string()))
+}
 
 impl<const ORDERED: bool> Property for Word<ORDERED> {
     const EDM: EdmType = EdmType::String;

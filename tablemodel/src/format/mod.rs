@@ -34,7 +34,7 @@ pub use self::{
     diff::{Renames, diff},
     facts::facts_length,
     fingerprint::Fingerprint,
-    frozen::{Json, Word, carry},
+    frozen::{Json, Word, carry, read_json},
     gate::{gate, gate_unreadable},
     key::{KeyFormat, KeyPiece},
     lock::{Lock, LockError, LockProblem, LockedPlan, Section},

@@ -121,7 +121,7 @@ fn write_upgrade(project: &Project, evolution: &Evolution<'_>, old: &Format, tol
         }
         Some(_) => "see whether the upgrade still says all: it is yours, and stays as it is, in",
         None => {
-            told.write(users.clone(), upgrade::begun(old, &entity.own_path(), &missing));
+            told.write(users.clone(), upgrade::begun(old, new, &entity.own_path(), &missing));
             "end the upgrade in"
         }
     };

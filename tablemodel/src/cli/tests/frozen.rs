@@ -1,10 +1,14 @@
 //! A frozen struct is written as Rust, and has the very format that it was made from.
 
 use super::{
-    super::{Model, Package, frozen, run},
+    super::{Model, Package, frozen, run, upgrade},
     everything_v1::EverythingV1,
 };
-use crate::{DateTime, Uuid, format::Format, prelude::*};
+use crate::{
+    DateTime, Uuid,
+    format::{Format, Word},
+    prelude::*,
+};
 
 #[derive(Debug, Clone, PartialEq, PartialOrd, Property, KeyPart)]
 struct Id(u32);
@@ -149,4 +153,28 @@ fn a_frozen_struct_asks_which_floats_an_index_has_a_row_for() {
     let text = frozen::text(&Format::of(Measured::SCHEMA).expect("a format"), None, &[]);
     let asked = r#"pub sizes: Vec<compile_error!("write here the type of a float in Sizes: f32 or f64")>,"#;
     assert!(text.contains(asked), "{text}");
+}
+
+/// What the user would have to look up: a frozen struct has the texts of enums, and JSON as it is.
+#[test]
+fn an_upgrade_that_is_begun_says_how_enums_and_json_go_along() {
+    let old = Format::of(EverythingV1::SCHEMA).expect("a format");
+    let text = upgrade::begun(&old, &old, "crate::Everything", &["+ property Note".to_owned()]);
+    let told: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("// ")).collect();
+    assert_eq!(
+        told,
+        [
+            "Yours to say:",
+            "+ property Note",
+            "What goes along, where the frozen struct has another type:",
+            "age: old.age.read()?",
+            "grade: old.grade.read()?",
+            "marks: old.marks.iter().map(|text| text.read()).collect::<Result<_, _>>()?",
+            "remarks: old.remarks.map(tablemodel::format::read_json).transpose()?",
+            "skills: tablemodel::format::read_json(old.skills)?",
+            "state: old.state.read()?",
+        ]
+    );
+    assert_eq!(Word::<false>("Old".into()).read::<Unordered>().ok(), Some(Unordered::Old));
+    assert!(Word::<true>("Older".into()).read::<Unordered>().is_err());
 }
