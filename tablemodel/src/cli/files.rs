@@ -2,11 +2,17 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
-    path::{Path, PathBuf},
+    env, fs, io,
+    path::{Display, Path, PathBuf},
 };
 
 use super::outcome::Failure;
+
+/// A path as it is told: from the folder that the command runs in, where it is below that.
+pub(super) fn shown(path: &Path) -> Display<'_> {
+    let here = env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).display()
+}
 
 /// The text of a file; none where there is no file.
 pub(super) fn read(path: &Path) -> Result<Option<String>, Failure> {
@@ -118,5 +124,21 @@ impl Together {
         }
         all().try_for_each(|(path, _)| put(path))?;
         self.gone.iter().try_for_each(|path| remove(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_below_the_folder_that_the_command_runs_in_is_told_from_there() {
+        let here = env::current_dir().unwrap();
+        assert_eq!(
+            shown(&here.join("tablemodel").join("frozen")).to_string(),
+            "tablemodel/frozen".replace('/', std::path::MAIN_SEPARATOR_STR)
+        );
+        let elsewhere = here.parent().unwrap().join("tablemodel.lock");
+        assert_eq!(shown(&elsewhere).to_string(), elsewhere.display().to_string());
     }
 }

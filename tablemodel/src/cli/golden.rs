@@ -55,7 +55,7 @@ pub(super) fn write(folder: &Path, sampled: &Sampled) -> Result<Outcome, Failure
                 "wrote"
             }
         };
-        lines.push(format!("{did} {} ({} rows)", path.display(), rows.len()));
+        lines.push(format!("{did} {} ({} rows)", files::shown(&path), rows.len()));
     }
     if lines.is_empty() {
         lines.push("the store has no rows of these entities".to_owned());

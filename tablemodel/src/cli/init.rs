@@ -18,7 +18,7 @@ pub(super) fn run(project: &Project) -> Result<Outcome, Failure> {
     let path = project.lock_path();
     if project.has_lock() {
         project.lock()?; // a damaged one is told
-        lines.push(format!("kept  {}", path.display()));
+        lines.push(format!("kept  {}", files::shown(&path)));
     } else {
         let mut lock = project.lock()?;
         for entity in &project.entities {
@@ -27,7 +27,7 @@ pub(super) fn run(project: &Project) -> Result<Outcome, Failure> {
             lock.set_coming(&entity.format.entity_type, entity.coming.clone());
         }
         files::write(&path, &lock.to_string())?;
-        lines.push(format!("wrote {} ({} entities): commit it", path.display(), project.entities.len()));
+        lines.push(format!("wrote {} ({} entities): commit it", files::shown(&path), project.entities.len()));
         let read = project.entities.iter().flat_map(|entity| &entity.earlier).filter(|earlier| !earlier.frozen);
         lines.extend(
             read.map(|earlier| format!("next: write `frozen` on `{}`, which is only read by now", earlier.path)),
@@ -51,12 +51,13 @@ fn write_alias(package: &Package) -> Result<String, Failure> {
     match with_alias(&text, package.name) {
         Ok(Some(text)) => {
             files::write(&path, &text)?;
-            Ok(format!("wrote {}: `cargo tablemodel`", path.display()))
+            Ok(format!("wrote {}: `cargo tablemodel`", files::shown(&path)))
         }
-        Ok(None) => Ok(format!("kept  {}", path.display())),
-        Err(alias) => {
-            Ok(format!("next: add to the aliases in {}, where they stand in one line each: {alias}", path.display()))
-        }
+        Ok(None) => Ok(format!("kept  {}", files::shown(&path))),
+        Err(alias) => Ok(format!(
+            "next: add to the aliases in {}, where they stand in one line each: {alias}",
+            files::shown(&path)
+        )),
     }
 }
 
@@ -107,14 +108,14 @@ fn alias_of(text: &str) -> Option<&str> {
 fn write_program(package: &Package) -> Result<String, Failure> {
     let path = Path::new(package.folder).join("src").join("bin").join("tablemodel.rs");
     if path.exists() {
-        return Ok(format!("kept  {}", path.display()));
+        return Ok(format!("kept  {}", files::shown(&path)));
     }
     let text = format!(
         "//! `cargo tablemodel`: versions of what the program stores.\n\ntablemodel::cli!({});\n",
         package.model
     );
     files::write(&path, &text)?;
-    Ok(format!("wrote {}", path.display()))
+    Ok(format!("wrote {}", files::shown(&path)))
 }
 
 /// What to write so that plain `cargo run` knows which of two programs is meant; nothing where it does.
@@ -126,7 +127,7 @@ fn default_run(package: &Package) -> Result<Option<String>, Failure> {
     if says_so || !folder.join("src").join("main.rs").exists() {
         return Ok(None);
     }
-    let (name, manifest) = (package.name, manifest.display());
+    let (name, manifest) = (package.name, files::shown(&manifest));
     Ok(Some(format!(
         "next: write `default-run = \"{name}\"` under [package] in {manifest}: `cargo run` knows two programs now"
     )))

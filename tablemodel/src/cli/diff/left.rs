@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use super::super::{frozen, golden, project::Project};
+use super::super::{files, frozen, golden, project::Project};
 use crate::format::Lock;
 
 /// What is to be deleted by hand, a line each; `lock` still has the entity.
@@ -28,6 +28,6 @@ pub(super) fn told(project: &Project, lock: &Lock, entity: &str) -> Vec<String> 
 
 /// Those that are there.
 fn there(files: &[PathBuf]) -> Option<String> {
-    let there: Vec<_> = files.iter().filter(|file| file.exists()).map(|file| file.display().to_string()).collect();
+    let there: Vec<_> = files.iter().filter(|file| file.exists()).map(|file| files::shown(file).to_string()).collect();
     (!there.is_empty()).then(|| there.join(", "))
 }

@@ -69,11 +69,11 @@ fn write_struct(project: &Project, old: &Format, before: Option<&str>, told: &mu
             let of = old.discriminator();
             return Err(Failure(format!(
                 "{} is not the struct of `{of}`, which would have to stand there: give it another place",
-                path.display()
+                files::shown(&path)
             )));
         }
         Some(text) => {
-            told.lines.push(format!("kept  {}: it is there already, and stays as it is", path.display()));
+            told.lines.push(format!("kept  {}: it is there already, and stays as it is", files::shown(&path)));
             text
         }
         None => {
@@ -84,14 +84,14 @@ fn write_struct(project: &Project, old: &Format, before: Option<&str>, told: &mu
     };
     let words: Vec<_> = frozen::words_in_lists(old).collect();
     if !words.is_empty() {
-        let (names, path) = (words.join(", "), path.display());
+        let (names, path) = (words.join(", "), files::shown(&path));
         told.next.push(format!(
             "next: where the texts of {names} in JSON are others than in keys, write the enum of its elements in {path}"
         ));
     }
     let asked = frozen::asked(&text);
     if !asked.is_empty() {
-        let (names, path) = (asked.join(", "), path.display());
+        let (names, path) = (asked.join(", "), files::shown(&path));
         told.next.push(format!("next: say the default of {names} in {path}: what rows without it were read as"));
     }
     Ok(())
@@ -103,8 +103,8 @@ fn write_upgrade(project: &Project, evolution: &Evolution<'_>, old: &Format, tol
     let (whole, users) = (project.frozen().join(&file), project.upgrades().join(&file));
     let missing = upgrade::missing(old, new, changes);
     if files::read(&whole)?.is_some_and(|text| !upgrade::is_as_written(&text, old, changes)) {
-        told.lines.push(format!("kept  {}: it is yours, and stays as it is", whole.display()));
-        told.next.push(format!("next: see whether the upgrade still says all, in {}", whole.display()));
+        told.lines.push(format!("kept  {}: it is yours, and stays as it is", files::shown(&whole)));
+        told.next.push(format!("next: see whether the upgrade still says all, in {}", files::shown(&whole)));
         told.next.extend(missing.iter().map(|what| format!("      {what}")));
         return Ok(());
     }
@@ -125,7 +125,7 @@ fn write_upgrade(project: &Project, evolution: &Evolution<'_>, old: &Format, tol
             "end the upgrade in"
         }
     };
-    told.next.push(format!("next: {what} {}", users.display()));
+    told.next.push(format!("next: {what} {}", files::shown(&users)));
     declare(project, &users, told)?;
     told.next.push("      and, if it is not there, `mod upgrades;` in src/lib.rs".to_owned());
     Ok(())
@@ -136,7 +136,7 @@ fn declare(project: &Project, upgrade: &Path, told: &mut Told) -> Result<(), Fai
     let Some((list, text)) = own_list(project)? else { return Ok(()) };
     let line = format!("mod {};", upgrade.file_stem().unwrap_or_default().to_string_lossy());
     if !text.contains(&line) {
-        told.next.push(format!("      and `{line}` in {}, which is yours", list.display()));
+        told.next.push(format!("      and `{line}` in {}, which is yours", files::shown(&list)));
     }
     Ok(())
 }
@@ -193,11 +193,11 @@ fn retarget(project: &Project, to: &Format, from: u32, told: &mut Told) -> Resul
             Some(text) => {
                 if *path == users {
                     let what = "whose fields are as they are stored: see that it compiles";
-                    told.next.push(format!("next: {} makes a `{target}` now, {what}", path.display()));
+                    told.next.push(format!("next: {} makes a `{target}` now, {what}", files::shown(path)));
                 }
                 told.write_last(path.clone(), text);
             }
-            None => told.next.push(format!("next: let {} make a `{target}`", path.display())),
+            None => told.next.push(format!("next: let {} make a `{target}`", files::shown(path))),
         }
     }
     Ok(())

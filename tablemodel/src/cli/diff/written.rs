@@ -80,13 +80,13 @@ pub(super) struct Told {
 
 impl Told {
     pub(super) fn write(&mut self, path: PathBuf, text: String) {
-        self.lines.push(format!("wrote {}", path.display()));
+        self.lines.push(format!("wrote {}", files::shown(&path)));
         self.files.write(path, text);
     }
 
     /// One that stands for what the other files make of it.
     pub(super) fn write_last(&mut self, path: PathBuf, text: String) {
-        self.lines.push(format!("wrote {}", path.display()));
+        self.lines.push(format!("wrote {}", files::shown(&path)));
         self.files.write_last(path, text);
     }
 }
