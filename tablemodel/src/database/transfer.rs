@@ -80,8 +80,10 @@ fn unrestored(backup: &std::path::Path, error: StoreError) -> Error {
             ErrorKind::Denied,
             "no whole backup: it was cut short, or copied while a program had it open; take another by `backup`",
         ),
-        StoreErrorKind::Denied if !backup.exists() => {
-            (ErrorKind::Denied, "there is no such file; give a backup's path")
+        // Without its words, which are for whoever could create the store.
+        StoreErrorKind::Denied if !backup.exists() && !backup.is_symlink() => {
+            let what = format!("{}: there is no such file; give a backup's path", backup.display());
+            return Error::new(ErrorKind::Denied, what);
         }
         StoreErrorKind::Corrupt => (ErrorKind::Corrupt, "the backup is damaged, or none; restore another"),
         _ => return error.into(),

@@ -108,6 +108,8 @@ async fn what_cannot_be_restored_is_named_with_what_to_do() {
         let error = Database::restore(path(name), path("restored")).await.unwrap_err();
         assert_eq!(*error.kind(), ErrorKind::Denied, "{error}");
         assert!(error.to_string().contains(name) && error.to_string().contains(words), "{error}");
+        let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        assert!(!cause.contains("create the store"), "{cause}");
     }
     let error = Database::restore(path("backup"), path("live")).await.unwrap_err();
     assert!(error.to_string().contains("copy to") && error.to_string().contains("give another"), "{error}");

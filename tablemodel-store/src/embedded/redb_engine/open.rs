@@ -67,11 +67,8 @@ fn open_to_write(path: &Path, access: Access, cache_bytes: usize) -> Result<Redb
     let create = access == Access::Create;
     let opened = OpenOptions::new().read(true).write(true).create(create).truncate(false).open(path);
     let file = opened.map_err(|failure| unopened(path, &failure))?;
-    if !create && is_empty(&file) {
-        return Err(StoreError::new(
-            StoreErrorKind::Corrupt,
-            "the file is empty; restore a backup, or remove it and create a store",
-        ));
+    if !create {
+        refuse_empty(&file)?;
     }
     let backend = FileBackend::new(file).map_err(Failure::from)?;
     open_backend(Box::new(backend), cache_bytes)
@@ -79,10 +76,11 @@ fn open_to_write(path: &Path, access: Access, cache_bytes: usize) -> Result<Redb
 
 fn open_to_read(path: &Path, cache_bytes: usize) -> Result<RedbEngine, StoreError> {
     // redb's own errors for a path that cannot be opened, or is one of a directory, do not say what to do.
-    File::open(path).map_err(|failure| unopened(path, &failure))?;
+    let file = File::open(path).map_err(|failure| unopened(path, &failure))?;
     if path.is_dir() {
         return Err(unopened(path, &ErrorKind::IsADirectory.into()));
     }
+    refuse_empty(&file)?;
     let database = guarded(|| Ok(Builder::new().set_cache_size(cache_bytes).open_read_only(path)?))?;
     let path = path.to_owned();
     Ok(RedbEngine {
@@ -94,8 +92,15 @@ fn open_to_read(path: &Path, cache_bytes: usize) -> Result<RedbEngine, StoreErro
     })
 }
 
-fn is_empty(file: &File) -> bool {
-    file.metadata().is_ok_and(|metadata| metadata.len() == 0)
+/// That redb makes no database of an empty file, nor says it in other words.
+fn refuse_empty(file: &File) -> Result<(), StoreError> {
+    match file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+        true => Err(StoreError::new(
+            StoreErrorKind::Corrupt,
+            "the file is empty; restore a backup, or remove it and create a store",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// The error for a path at which no file could be opened.

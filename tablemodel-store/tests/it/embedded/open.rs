@@ -165,7 +165,7 @@ async fn an_empty_file_is_no_store_since_none_was_ever_so_short() {
     let existing = EmbeddedStore::builder().create(false).open(&path);
     refused(&path, existing, StoreErrorKind::Corrupt, "empty");
     let read_only = EmbeddedStore::builder().read_only(true).open(&path);
-    refused(&path, read_only, StoreErrorKind::Corrupt, "empty");
+    refused(&path, read_only, StoreErrorKind::Corrupt, "the file is empty; restore a backup, or remove it");
     assert_eq!(fs::metadata(&path).unwrap().len(), 0);
     fs::remove_file(&path).unwrap();
     EmbeddedStore::open(&path).unwrap().create_table("Table").await.unwrap();

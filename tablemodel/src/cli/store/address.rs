@@ -182,8 +182,12 @@ async fn open_embedded(
     read_only: bool,
 ) -> Result<Database> {
     if !path.is_file() {
-        let detail = format!("{}: there is no such file; the program that keeps the store creates it", path.display());
-        return Err(Error::new(crate::ErrorKind::Denied, detail));
+        let what = match (path.is_dir(), path.exists()) {
+            (true, _) => "this is a directory; give the path of the store's file",
+            (false, true) => "this is no file that a store could be in; give the path of the store's file",
+            (false, false) => "there is no such file; the program that keeps the store creates it",
+        };
+        return Err(Error::new(crate::ErrorKind::Denied, format!("{}: {what}", path.display())));
     }
     check_blobs(place, entities, path)?;
     if read_only {

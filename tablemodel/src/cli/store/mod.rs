@@ -168,11 +168,16 @@ fn failed(error: &Error) -> Outcome {
     Outcome::error(code, &with_causes(error))
 }
 
+/// Whether the words have the cause, or it without the kind that it begins with: `I/O error: ..`.
+fn is_told(words: &str, cause: &str) -> bool {
+    words.contains(cause) || cause.split_once(": ").is_some_and(|(_, rest)| words.contains(rest))
+}
+
 /// An error and what caused it, as far as that is not said already.
 fn with_causes(error: &Error) -> String {
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     causes.fold(error.to_string(), |told, cause| match cause.to_string() {
-        cause if told.contains(&cause) => told,
+        cause if is_told(&told, &cause) => told,
         cause => format!("{told}: {cause}"),
     })
 }

@@ -220,6 +220,12 @@ fn words_and_stores_that_are_not_understood_are_errors_that_say_what_to_do() {
     };
     says(FAILED, &["plan", "--store", "azure:account"], "`azure:` is no kind of store");
     says(FAILED, &["plan", "--store", "nowhere.tablemodel"], "no such file");
+    let folder = store.path.parent().unwrap();
+    says(
+        FAILED,
+        &["plan", "--store", folder.to_str().unwrap()],
+        "this is a directory; give the path of the store's file",
+    );
     says(FAILED, &["plan", "--store", ""], "--store");
     let path = store.path.to_str().unwrap();
     says(DRIFTED, &["plan", "--store", path, "--prefix", "other"], "none of this program's entities");
