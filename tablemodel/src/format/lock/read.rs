@@ -31,6 +31,8 @@ impl Lock {
         match format {
             Some(FORMAT) => {}
             Some(newer @ 1..) => return Err(error(1, None, LockProblem::Newer(newer))),
+            // Of two sides that end their lines otherwise git finds no line alike.
+            Some(0) | None if is_mark(first) => return Err(error(1, None, LockProblem::Conflict)),
             Some(0) | None => return Err(error(1, None, LockProblem::NotALock)),
         }
         let mut lock = Self::default();
@@ -78,8 +80,7 @@ impl Lock {
             }
             _ => {}
         }
-        let is_mark = ["<<<<<<<", "=======", ">>>>>>>", "|||||||"].iter().any(|mark| line.starts_with(mark));
-        Err(error(number, None, if is_mark { LockProblem::Conflict } else { LockProblem::Line(line.to_owned()) }))
+        Err(error(number, None, if is_mark(line) { LockProblem::Conflict } else { LockProblem::Line(line.to_owned()) }))
     }
 
     fn close(&mut self, open: Option<Open<'_>>) -> Result<(), LockError> {
@@ -107,4 +108,9 @@ impl Lock {
 
 fn error(line: usize, section: Option<&str>, problem: LockProblem) -> LockError {
     LockError { line, section: section.map(str::to_owned), problem }
+}
+
+/// Whether git left the line in a merge.
+fn is_mark(line: &str) -> bool {
+    ["<<<<<<<", "=======", ">>>>>>>", "|||||||"].iter().any(|mark| line.starts_with(mark))
 }

@@ -50,6 +50,7 @@ fn each_kind_of_damage_is_named_with_its_line_and_remedy() {
         (good.replace("  adopt\n", ""), 4, "section `Employee@2`: it was edited"),
         (good.replace("u32", "u64"), 4, "section `Employee@2`: it was edited"),
         (good.replace("adopt", "adapt"), 4, "`adapt ` is not understood"),
+        (format!("<<<<<<< HEAD\n{good}"), 1, "a merge conflict"),
         (good.replace("  adopt\n", "<<<<<<< HEAD\n  adopt\n"), 5, "a merge conflict"),
         (good.replace("  adopt\n", "adopt\n"), 5, "`adopt` is not understood"),
         (good.replace("entity Employee@2", "entity Employee"), 4, "is not understood"),
