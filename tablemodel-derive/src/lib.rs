@@ -167,7 +167,7 @@ use proc_macro::TokenStream;
 /// | `rename = "EMail"` | the stored name of the property: not `id` (`Id` is none of them), `rid`, `etag` or `ResourceId`, in whatever case, which Cosmos DB for Table keeps for itself, unless the struct says `adopt` or `frozen`, or only the key holds the field |
 /// | `was = "Mail"` | the stored name that it had before: `cargo tablemodel diff` takes the two for one property. It may go once the change is planned; where an index, a list or an aggregate is made of the property, once no rows of the version before are left |
 /// | `json` | stored as JSON text; the type implements serde's `Serialize` and `Deserialize` |
-/// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row; or an array, written as `[u32; 365]`, whose elements do: `Day000` to `Day364` |
+/// | `flatten` | a struct with `#[derive(Property)]`, whose fields become properties of the row, under their own names; they have no handles, so that no key, `keep`, condition, total, projection, scan or patch names them (`update` changes them). Or an array, written as `[u32; 365]`, whose elements do: `Day000` to `Day364` |
 /// | `chunked` | a text or bytes over 64 KiB, cut into several properties and, where one row does not hold them, into several rows |
 /// | `part = "name"` | on fields of a `wide` entity: they stand together in rows of their own |
 /// | `blob`, `blob(inline_below = 4096)` | a `Blob` or `Option<Blob>`: kept beside the table, or in the row below so many bytes (4096 unless given, 65536 at most, 0 for never). Needs the feature `blob` |
