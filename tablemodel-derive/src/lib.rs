@@ -57,7 +57,7 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// What is generated: `impl TableEntity`; a constant for each property (`Employee::AGE`, a
-/// [`Field`](../tablemodel/struct.Field.html)); `Employee::find()` and a function for
+/// `tablemodel::Field`); `Employee::find()` and a function for
 /// each index (`Employee::by_email()`), which begin a path; `Employee::in_partition(..)` and
 /// `Employee::scan_partition(..)` (neither where the partition key has a `shard`). Handles have the field's visibility, all else the struct's.
 /// A module with `#[no_implicit_prelude]` takes no entity, and no projection: it hides the attribute by which a wrong path has words of its

@@ -95,6 +95,7 @@ pub mod __private;
 
 pub use async_trait::async_trait;
 pub use tablemodel_derive::*;
+#[doc(inline)] // its pages are among these, or links to them would be dead
 pub use tablemodel_store as store;
 pub use tablemodel_store::{DateTime, ETag, EdmType, Properties, Row, RowKey, Uuid, Value, ValueRef};
 
