@@ -64,11 +64,12 @@ fn write_alias(package: &Package) -> Result<String, Failure> {
 /// The configuration with the alias; none if it has one. Or the alias alone, where it has others that are no table of lines.
 pub(super) fn with_alias(text: &str, package: &str) -> Result<Option<String>, String> {
     let alias = alias(package);
-    if let Some(there) = alias_of(text) {
-        let mut words = there.split(|c: char| c.is_whitespace() || c == '"').skip_while(|word| *word != "--package");
+    if let Some(there) = aliases(text).find(|(name, _)| *name == "tablemodel").map(|(_, words)| words) {
         // One that the user wrote for himself names no package, or says it otherwise.
-        let is_of_another = words.nth(1).is_some_and(|other| other != package);
-        return if is_of_another {
+        let is_of_another = package_of(there).is_some_and(|other| other != package);
+        let is_called_otherwise =
+            |words: &str| package_of(words) == Some(package) && words.contains("--bin tablemodel");
+        return if is_of_another && !aliases(text).any(|(_, words)| is_called_otherwise(words)) {
             Err(format!("tablemodel-of-{}", alias.replacen("tablemodel", package, 1)))
         } else {
             Ok(None)
@@ -93,16 +94,23 @@ pub(super) fn with_alias(text: &str, package: &str) -> Result<Option<String>, St
     Ok(Some(lines.join("\n") + "\n"))
 }
 
-/// The line of the alias among the others.
-fn alias_of(text: &str) -> Option<&str> {
+/// The aliases that stand in one line each: what they are called, and their words.
+fn aliases(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut section = String::new();
-    text.lines().find(|line| {
+    text.lines().filter_map(move |line| {
         let line = line.trim_start();
         if line.starts_with('[') {
             section = line.split_once('#').map_or(line, |(line, _)| line).split_whitespace().collect();
         }
-        section == "[alias]" && line.strip_prefix("tablemodel").is_some_and(|rest| rest.trim_start().starts_with('='))
+        let (name, words) = line.split_once('=')?;
+        (section == "[alias]" && !name.starts_with('#')).then_some((name.trim(), words))
     })
+}
+
+/// The package that an alias names.
+fn package_of(words: &str) -> Option<&str> {
+    let mut words = words.split(|c: char| c.is_whitespace() || c == '"').skip_while(|word| *word != "--package");
+    words.nth(1)
 }
 
 fn write_program(package: &Package) -> Result<String, Failure> {

@@ -230,6 +230,9 @@ fn an_alias_goes_among_the_others() {
     assert_eq!(with(&of("stock")), Ok(None));
     let beside = with(&of("other")).unwrap_err();
     assert!(beside.starts_with("tablemodel-of-stock = \"run") && beside.contains("--package stock"), "{beside}");
+    let both = format!("{}{beside}\n", of("other"));
+    assert_eq!((with(&both), super::init::with_alias(&both, "other")), (Ok(None), Ok(None)), "it was added");
+    assert!(with(&format!("{}# {beside}\n", of("other"))).is_err(), "a comment is none");
     assert!(written("[ alias ] # mine\nb = \"build\"\n").starts_with("[ alias ] # mine\ntablemodel = \"run"));
     for inline in ["alias = { b = \"build\" }\n", "alias.b = \"build\"\n"] {
         assert!(with(inline).unwrap_err().starts_with("tablemodel = \"run"), "a second table would not be read");
