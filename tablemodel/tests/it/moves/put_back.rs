@@ -91,3 +91,35 @@ async fn a_store_that_was_made_by_a_release_that_knows_of_the_move_is_taken_back
         assert_eq!(old_flights(&db, 1).await.len(), 2, "{told}");
     }
 }
+
+#[tokio::test]
+async fn what_was_switched_is_not_taken_back_by_a_program_of_the_release_before() {
+    for mode in MODES {
+        for is_made_with_it in [false, true] {
+            let told = format!("{mode:?}, made with the move: {is_made_with_it}");
+            let store = match is_made_with_it {
+                true => store_of::<first::Model>(mode).await,
+                false => filled(mode, 2, 4).await,
+            };
+            let db = next::<first::Model>(&store).await;
+            db.migrations().apply().await.expect("applied");
+            let flight = |number| first::Flight { carrier: "C0".into(), number, origin: "OSL".into(), seats: 1 };
+            db.insert(&flight(90)).await.expect("inserted");
+            drop(db);
+            store.clock().advance(Duration::from_secs(130));
+            let new = next::<second::Model>(&store).await;
+            new.migrations().contract().await.expect("switched");
+            let rows = new_rows(&new).await;
+            drop(new);
+            store.clock().advance(Duration::from_secs(130));
+            let late = program::<first::Model>(&store).await;
+            late.migrations().rollback().await.expect_err("there is no way back");
+            assert_eq!(new_rows(&late).await, rows, "{told}");
+            drop(late);
+            store.clock().advance(Duration::from_secs(130));
+            let new = next::<second::Model>(&store).await;
+            assert_clean(&new, &told).await;
+            assert!(!rows.is_empty() && new_rows(&new).await == rows, "{told}");
+        }
+    }
+}
