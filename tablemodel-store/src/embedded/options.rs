@@ -198,12 +198,12 @@ fn writer(
 
 /// Lets an empty store appear at `path`, whole or not at all, unless another process was faster.
 fn create(path: &Path) -> Result<(), StoreError> {
-    let unplaced = Unplaced::new(path).map_err(|failure| redb_engine::unopened(path, &failure))?;
+    let unplaced = Unplaced::new(path).map_err(|failure| redb_engine::unmade(path, &failure))?;
     let engine = redb_engine::open_file(unplaced.path(), Access::Create, CREATION_CACHE_BYTES)?;
     initialise(&engine)?;
     drop(engine);
     match unplaced.place(|| ()) {
-        Err(failure) if failure.kind() != ErrorKind::AlreadyExists => Err(redb_engine::unopened(path, &failure)),
+        Err(failure) if failure.kind() != ErrorKind::AlreadyExists => Err(redb_engine::unmade(path, &failure)),
         _ => Ok(()),
     }
 }

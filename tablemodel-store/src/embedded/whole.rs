@@ -154,7 +154,7 @@ fn write<S: Snapshot>(view: &View<S>, path: &Path) -> Result<Unplaced, StoreErro
     if path.exists() {
         return Err(taken());
     }
-    let unplaced = Unplaced::new(path).map_err(|failure| redb_engine::unopened(path, &failure))?;
+    let unplaced = Unplaced::new(path).map_err(|failure| redb_engine::unmade(path, &failure))?;
     let engine = redb_engine::open_file(unplaced.path(), Access::Create, BACKUP_CACHE_BYTES)?;
     copy(view, &engine)?;
     drop(engine);
@@ -164,7 +164,7 @@ fn write<S: Snapshot>(view: &View<S>, path: &Path) -> Result<Unplaced, StoreErro
 fn refused(path: &Path, failure: &std::io::Error) -> StoreError {
     match failure.kind() {
         ErrorKind::AlreadyExists => taken(),
-        _ => redb_engine::unopened(path, failure),
+        _ => redb_engine::unmade(path, failure),
     }
 }
 

@@ -75,18 +75,19 @@ impl Database {
 /// What it means to who restores that the backup cannot be read; other errors as they are.
 #[cfg(feature = "embedded")]
 fn unrestored(backup: &std::path::Path, error: StoreError) -> Error {
-    let (kind, what) = match error.kind() {
-        _ if error.is_not_closed_cleanly() => (
+    let told = |kind, what: &str| Error::new(kind, format!("{}: {what}", backup.display()));
+    match error.kind() {
+        // Without its words, which are for whoever could open the store to write, or create it.
+        _ if error.is_not_closed_cleanly() => told(
             ErrorKind::Denied,
             "no whole backup: it was cut short, or copied while a program had it open; take another by `backup`",
         ),
-        // Without its words, which are for whoever could create the store.
         StoreErrorKind::Denied if !backup.exists() && !backup.is_symlink() => {
-            let what = format!("{}: there is no such file; give a backup's path", backup.display());
-            return Error::new(ErrorKind::Denied, what);
+            told(ErrorKind::Denied, "there is no such file; give a backup's path")
         }
-        StoreErrorKind::Corrupt => (ErrorKind::Corrupt, "the backup is damaged, or none; restore another"),
-        _ => return error.into(),
-    };
-    Error::new(kind, format!("{}: {what}", backup.display())).caused_by(error)
+        StoreErrorKind::Corrupt => {
+            told(ErrorKind::Corrupt, "the backup is damaged, or none; restore another").caused_by(error)
+        }
+        _ => error.into(),
+    }
 }

@@ -125,6 +125,10 @@ async fn a_file_that_cannot_be_opened_says_why() {
     let error = Database::open::<Company>(path("live")).await.unwrap_err();
     assert_eq!(*error.kind(), ErrorKind::Denied);
     assert!(error.to_string().contains("live") && error.to_string().contains("open"), "{error}");
+    std::fs::copy(path("live"), path("copied")).unwrap();
+    let error = Database::restore(path("copied"), path("restored")).await.unwrap_err();
+    assert!(error.to_string().contains("take another by `backup`"), "{error}");
+    assert!(std::error::Error::source(&error).is_none(), "one remedy: {error:?}");
     drop(db);
     let reader = Database::builder().read_only().open::<Company>(path("live")).await.unwrap();
     assert!(Employee::find().department("d1/ä").id(1).exists(&reader).await.unwrap());

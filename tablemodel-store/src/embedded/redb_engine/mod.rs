@@ -22,7 +22,7 @@ use crate::{StoreError, StoreErrorKind};
 
 pub(crate) use self::{
     error::{disk_failure, was_not_closed_cleanly, words_of},
-    open::{Access, open_backend, open_file, unopened},
+    open::{Access, open_backend, open_file, unmade},
 };
 
 /// A redb database.

@@ -103,12 +103,25 @@ fn refuse_empty(file: &File) -> Result<(), StoreError> {
     }
 }
 
-/// The error for a path at which no file could be opened.
-pub(crate) fn unopened(path: &Path, failure: &std::io::Error) -> StoreError {
-    let denied = |detail: &str| StoreError::new(StoreErrorKind::Denied, detail);
-    let parent_is_missing = path.parent().is_some_and(|parent| !parent.as_os_str().is_empty() && !parent.exists());
+/// The error for a path at which no file could be made.
+pub(crate) fn unmade(path: &Path, failure: &std::io::Error) -> StoreError {
     match failure.kind() {
-        ErrorKind::NotFound if parent_is_missing => denied("its directory does not exist; create it first"),
+        ErrorKind::NotFound if !parent_is_missing(path) && !path.is_symlink() => {
+            StoreError::new(StoreErrorKind::Denied, "no file can be made at this path; give another")
+        }
+        _ => unopened(path, failure),
+    }
+}
+
+fn parent_is_missing(path: &Path) -> bool {
+    path.parent().is_some_and(|parent| !parent.as_os_str().is_empty() && !parent.exists())
+}
+
+/// The error for a path at which no file could be opened.
+fn unopened(path: &Path, failure: &std::io::Error) -> StoreError {
+    let denied = |detail: &str| StoreError::new(StoreErrorKind::Denied, detail);
+    match failure.kind() {
+        ErrorKind::NotFound if parent_is_missing(path) => denied("its directory does not exist; create it first"),
         ErrorKind::NotFound if path.is_symlink() => {
             denied("this is a link to a file that is not there; create that first")
         }

@@ -100,6 +100,9 @@ async fn a_backup_overwrites_nothing() {
     assert_eq!(fs::read(&copy).unwrap(), b"precious");
     let error = store.backup_to(directory.path().join("missing").join("copy")).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Denied, "{error}");
+    let error = store.backup_to("").await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Denied, "{error}");
+    assert!(error.to_string().contains("no file can be made at this path"), "the store is there: {error}");
 }
 
 #[tokio::test]
