@@ -1,5 +1,5 @@
-//! What entities cost to compile: `cargo check` of generated crates, beside serde's two derives on the same structs; and what it
-//! costs that they are compared with `tablemodel.lock`.
+//! What entities cost to compile: `cargo check` of generated crates, beside serde's two derives on the same structs; `cargo build` of
+//! some that use them; and what it costs that they are compared with `tablemodel.lock`.
 //!
 //! The crates are written below the target directory; their dependencies are built before the clock starts. Nothing that the
 //! compiler kept of a crate is left for a round, but where it says so: what it finds unchanged it does not look at again.
@@ -30,6 +30,7 @@ pub(crate) fn measure(quick: bool) -> Result<Compile> {
     let tablemodel = format!("tablemodel = {{ path = {:?} }}", env!("CARGO_MANIFEST_DIR"));
     let serde = "serde = { version = \"1\", features = [\"derive\"] }";
     let with_cli = format!("tablemodel = {{ path = {:?}, {CLI} }}", env!("CARGO_MANIFEST_DIR"));
+    let serde_json = format!("{serde}\nserde_json = \"1\"");
     let model = [entities(), model()].concat();
     let crates = [
         Crate::write(&directory, workspace, "ours", &tablemodel, &entities())?,
@@ -44,10 +45,23 @@ pub(crate) fn measure(quick: bool) -> Result<Compile> {
     }
     let mut rounds = Vec::new();
     for _ in 0..if quick { 1 } else { 11 } {
-        let [ours, serde, empty, unlocked, locked] = crates.each_ref().map(Crate::check_anew);
+        let [ours, serde, empty, unlocked, locked] = crates.each_ref().map(|it| it.anew("check"));
         let [entities, with_serde, ..] = &crates;
         rounds.push([ours?, serde?, empty?, locked? - unlocked?, entities.check()? / with_serde.check()?]);
     }
+    let used = [
+        Crate::write(&directory, workspace, "called", &tablemodel, &[entities(), calls()].concat())?,
+        Crate::write(&directory, workspace, "as_json", &serde_json, &[serde_structs(), json_calls()].concat())?,
+    ];
+    for it in &used {
+        eprintln!("building the dependencies of {}", it.name);
+        it.run("build")?;
+    }
+    let builds = (0..if quick { 1 } else { 5 }).map(|_| {
+        let [ours, json] = used.each_ref().map(|it| it.anew("build"));
+        Ok((ours?, json?))
+    });
+    let builds = builds.collect::<Result<Vec<_>>>()?;
     let gate_ms = |gate: f64| gate * 1_000.0 / f64::from(ENTITIES);
     Ok(Compile {
         ours: median(rounds.iter().map(|[ours, ..]| *ours)),
@@ -56,6 +70,9 @@ pub(crate) fn measure(quick: bool) -> Result<Compile> {
         ratio: median(rounds.iter().map(|[ours, serde, ..]| ours / serde)),
         again: median(rounds.iter().map(|[.., again]| *again)),
         gate: median(rounds.iter().map(|[_, _, _, gate, _]| gate_ms(*gate))),
+        build: median(builds.iter().map(|(ours, _)| *ours)),
+        build_json: median(builds.iter().map(|(_, json)| *json)),
+        build_ratio: median(builds.iter().map(|(ours, json)| ours / json)),
     })
 }
 
@@ -94,8 +111,8 @@ impl Crate {
         Ok(self)
     }
 
-    /// Seconds of a `cargo check` in which only this crate is compiled, all of it: as after a change that reaches everything.
-    fn check_anew(&self) -> Result<f64> {
+    /// Seconds of a `cargo` command in which only this crate is compiled, all of it: as after a change that reaches everything.
+    fn anew(&self, command: &str) -> Result<f64> {
         let kept = self.target.join("debug").join("incremental");
         for folder in fs::read_dir(kept)?.filter_map(std::io::Result::ok) {
             let name = folder.file_name();
@@ -104,15 +121,19 @@ impl Crate {
                 fs::remove_dir_all(folder.path())?;
             }
         }
-        self.check()
+        self.run(command)
     }
 
-    /// The same where nothing has changed: macros are expanded once more, and most of what follows is found as it was.
+    /// The same of `cargo check` where nothing has changed: macros are expanded once more, and most of what follows is found as it was.
     fn check(&self) -> Result<f64> {
+        self.run("check")
+    }
+
+    fn run(&self, command: &str) -> Result<f64> {
         let source = self.path.join("src/lib.rs");
         fs::write(&source, fs::read(&source)?)?; // younger than what was compiled
         let begun = Instant::now();
-        self.cargo(&["check"], &[])?;
+        self.cargo(&[command], &[])?;
         Ok(begun.elapsed().as_secs_f64())
     }
 
@@ -154,9 +175,49 @@ fn model() -> String {
     format!("#[derive(tablemodel::TableModel)]\npub enum Model {{\n{}}}\n", variants.collect::<String>())
 }
 
+/// A function for each entity, which makes twelve calls.
+fn calls() -> String {
+    let call = |number: u32| {
+        format!(
+            "/// Uses it.\n\
+             pub async fn use{number}(db: &tablemodel::Database, entity: &Entity{number}) -> tablemodel::Result<usize> {{\n    \
+                 use tablemodel::prelude::*;\n    \
+                 let at = || Entity{number}::find().office(\"Oslo\").id(1);\n    \
+                 db.insert(entity).await?;\n    \
+                 let mut stored = db.upsert(entity).await?;\n    \
+                 db.save(&mut stored).await?;\n    \
+                 db.update(at(), |entity| Ok(entity.field3 += 1)).await?;\n    \
+                 db.bulk().insert_iter([entity.clone()]).await?;\n    \
+                 let few = Entity{number}::by_field0().office(\"Oslo\").first(9, db).await?.len();\n    \
+                 let page = Entity{number}::by_field0().office(\"Oslo\").page(9, None, db).await?.items.len();\n    \
+                 let all = Entity{number}::find().office(\"Oslo\").id_between(1..=9).all(db).await?.len();\n    \
+                 let count = Entity{number}::find().office(\"Oslo\").count(db).await?;\n    \
+                 let one = at().one(db).await?.is_some();\n    \
+                 let other = Entity{number}::by_email().office(\"Oslo\").email(\"m\").one(db).await?;\n    \
+                 db.delete(stored).await?;\n    \
+                 Ok(few + page + all + count as usize + usize::from(one) + usize::from(other.is_some()))\n\
+             }}\n\n"
+        )
+    };
+    (0..ENTITIES).map(call).collect()
+}
+
 /// The same structs with serde's two derives.
 fn serde_structs() -> String {
     structs(|_| "#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]\n".to_owned())
+}
+
+/// A function for each of them, which writes and reads it as JSON.
+fn json_calls() -> String {
+    let call = |number: u32| {
+        format!(
+            "/// Uses it.\n\
+             pub fn use{number}(entity: &Entity{number}) -> serde_json::Result<Entity{number}> {{\n    \
+                 serde_json::from_slice(&serde_json::to_vec(entity)?)\n\
+             }}\n\n"
+        )
+    };
+    (0..ENTITIES).map(call).collect()
 }
 
 fn structs(attributes: impl Fn(u32) -> String) -> String {

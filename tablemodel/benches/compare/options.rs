@@ -18,7 +18,7 @@ Compares tablemodel with the same work written by hand on redb, in one run.
   --quick      small and few: shows that it runs, the figures mean nothing
   --alone SIDE ENTITIES ROUNDS
                one side only, `ours` or `by-hand`, for profilers: no ratios
-  --compile    only: what `cargo check` of 50 entities costs, beside serde's two derives, and with a lock";
+  --compile    only: what `cargo check` of 50 entities costs, beside serde's two derives, and with a lock; and `cargo build` of their use";
 
 /// The command line, read.
 #[derive(Debug, Default)]

@@ -74,7 +74,7 @@ pub(crate) struct Memory {
     pub(crate) by_hand: u64,
 }
 
-/// Seconds of `cargo check`, medians.
+/// Seconds of `cargo check`, and of `cargo build`, medians.
 #[derive(Debug)]
 pub(crate) struct Compile {
     pub(crate) ours: f64,
@@ -86,6 +86,10 @@ pub(crate) struct Compile {
     pub(crate) again: f64,
     /// How much longer it takes with a lock: milliseconds an entity.
     pub(crate) gate: f64,
+    /// A build of a crate with twelve calls of each entity, and of one that writes and reads each as JSON by serde.
+    pub(crate) build: f64,
+    pub(crate) build_json: f64,
+    pub(crate) build_ratio: f64,
 }
 
 /// All that was measured.
@@ -146,6 +150,7 @@ impl Report {
             json!({
                 "ours_seconds": it.ours, "serde_seconds": it.serde, "empty_seconds": it.empty, "ratio": it.ratio,
                 "goal": MAX_COMPILE_RATIO, "ratio_unchanged": it.again, "gate_ms_an_entity": it.gate, "gate_goal": MAX_GATE,
+                "build_seconds": it.build, "build_json_seconds": it.build_json, "build_ratio": it.build_ratio,
             })
         });
         json!({
@@ -255,7 +260,11 @@ impl Report {
             let name = "the same, nothing changed";
             format!("{name:<42}{:>9}{:>12}{:>12}{:>8.2}\n", "", "", "", it.again)
         });
-        table(head, rows.chain(again).chain(gate))
+        let build = self.compile.iter().map(|it| {
+            let (name, of) = ("cargo build, s: twelve calls of each", (it.build, it.build_json, it.build_ratio));
+            format!("{name:<42}{:>9}{:>12.2}{:>12.2}{:>8.2}\n", "", of.0, of.1, of.2)
+        });
+        table(head, rows.chain(again).chain(gate).chain(build))
     }
 }
 

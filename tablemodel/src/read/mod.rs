@@ -6,6 +6,7 @@ pub(crate) mod columns;
 pub(crate) mod fields;
 mod groups;
 pub(crate) mod list;
+mod many;
 mod model;
 mod one;
 mod results;
@@ -22,8 +23,8 @@ pub use self::one::One;
 use self::results::{Resolved, Results};
 pub(crate) use self::{
     groups::{Assembly, Groups},
+    many::{at_keys, many},
     model::RunningRows,
-    one::{at_keys, many},
     results::Kind,
     rows::Rows,
 };

@@ -1,4 +1,4 @@
-//! One result at a full key, read without a plan where the key names one row; and many of them at a time.
+//! One result at a full key, read without a plan where the key names one row.
 //!
 //! A store that shows its rows is asked where the future is polled, and then nothing is awaited. Ranges, filters and
 //! merging are the reader's.
@@ -12,18 +12,16 @@ use std::{
     task::{Context, Poll},
 };
 
-use futures_util::{StreamExt, TryStreamExt, future::BoxFuture, stream};
 use tablemodel_store::{Row, RowKey, Shown};
 
 use super::{
-    CONCURRENT_READS, Reader,
+    Reader,
     columns::InRow,
     fields::OfShown,
     results::{Kind, Resolved, Results},
 };
 use crate::{
     database::{Database, Registered},
-    entity::TableEntity,
     error::{Error, Result},
     key::NO_VALUES,
     path::{
@@ -35,7 +33,6 @@ use crate::{
     plan::{change::is_primary, group::Group, image},
     rooms,
     schema::EntitySchema,
-    stored::Stored,
 };
 
 /// What [`Path::one`](crate::Path::one) gives: the result at a full key, on its way. `Send`, and free of what it was made from. Not to be
@@ -62,60 +59,6 @@ impl<F> fmt::Debug for One<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("One").field("entity", &self.query.schema().entity_type).finish_non_exhaustive()
     }
-}
-
-/// The results of several point queries, in their order.
-pub(crate) async fn many<F: Found>(db: &Database, queries: Vec<PathQuery>) -> Result<Vec<Option<F>>> {
-    let mut found = places(queries.len());
-    many_to(db, queries, found.iter_mut().map(|place| place as _).collect()).await?;
-    Ok(found)
-}
-
-async fn many_to(db: &Database, queries: Vec<PathQuery>, places: Vec<&mut dyn Results>) -> Result<()> {
-    // Errors in the values are met before anything is read.
-    queries.iter().try_for_each(|query| match query.point()? {
-        Some(_) => Ok(()),
-        None => query.plan().map(drop),
-    })?;
-    in_order(queries.into_iter().zip(places).map(|(query, place)| one_to(db, query, place)).collect()).await
-}
-
-fn one_to<'a>(db: &'a Database, query: PathQuery, to: &'a mut dyn Results) -> BoxFuture<'a, Result<()>> {
-    Box::pin(async move {
-        if let Some(shown) = shown(db, &query, to) {
-            return shown;
-        }
-        let rows = Box::pin(waited(db.clone(), query, to.kind())).await?; // apart: most are shown
-        rows.into_iter().try_for_each(|rows| to.put(rows))
-    })
-}
-
-/// The entities whose primary rows have these keys, in their order.
-pub(crate) async fn at_keys<E: TableEntity>(db: &Database, keys: Vec<RowKey>) -> Result<Vec<Option<Stored<E>>>> {
-    let mut found = places(keys.len());
-    at_keys_to(db, keys, found.iter_mut().map(|place| place as _).collect()).await?;
-    Ok(found)
-}
-
-async fn at_keys_to(db: &Database, keys: Vec<RowKey>, places: Vec<&mut dyn Results>) -> Result<()> {
-    in_order(keys.into_iter().zip(places).map(|(key, place)| at_key_to(db, key, place)).collect()).await
-}
-
-fn at_key_to<'a>(db: &'a Database, key: RowKey, to: &'a mut dyn Results) -> BoxFuture<'a, Result<()>> {
-    Box::pin(async move {
-        let rows = db.own_rows(to.kind().schema, &key).await?;
-        rows.into_iter().try_for_each(|rows| to.put((None, rows)))
-    })
-}
-
-/// Where so many results are put.
-fn places<F>(count: usize) -> Vec<Option<F>> {
-    std::iter::repeat_with(|| None).take(count).collect()
-}
-
-/// Makes the reads, so many at a time; the first error is that of the first of them.
-async fn in_order(reads: Vec<BoxFuture<'_, Result<()>>>) -> Result<()> {
-    stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await
 }
 
 impl<F: Found> Future for One<F> {
@@ -147,7 +90,7 @@ fn read<F: Found>(rows: Option<Resolved>) -> Result<Option<F>> {
 }
 
 /// Finds the result, where the store shows its rows.
-fn shown(db: &Database, query: &PathQuery, to: &mut dyn Results) -> Option<Result<()>> {
+pub(super) fn shown(db: &Database, query: &PathQuery, to: &mut dyn Results) -> Option<Result<()>> {
     match Point::of(db, query) {
         Ok(point) => point?.shown(to),
         Err(error) => Some(Err(error)),
@@ -155,7 +98,7 @@ fn shown(db: &Database, query: &PathQuery, to: &mut dyn Results) -> Option<Resul
 }
 
 /// The rows of the result, of a store that has to be waited for.
-async fn waited(db: Database, query: PathQuery, kind: Kind) -> Result<Option<Resolved>> {
+pub(super) async fn waited(db: Database, query: PathQuery, kind: Kind) -> Result<Option<Resolved>> {
     match Point::of(&db, &query)? {
         Some(point) => point.found(kind).await,
         None => Reader::new(&db, query).await?.first_found(kind).await,
