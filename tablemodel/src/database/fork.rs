@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tablemodel_store::TableStore;
 
-use super::{Database, Inner, traffic::Traffic, turns::Turns};
+use super::{Database, Inner, migrate::Living, traffic::Traffic, turns::Turns};
 use crate::environment::Environment;
 
 impl Database {
@@ -29,6 +29,7 @@ impl Database {
             fence: own.fence,
             markers: own.markers.forked(),
             turns: Turns::default(),
+            living: Living::default(),
             read_only: own.read_only,
             #[cfg(feature = "blob")]
             blobs: own.blobs.clone(),

@@ -109,6 +109,7 @@ struct Inner {
     fence: Duration,
     markers: outbox::Markers,
     turns: turns::Turns,
+    living: migrate::Living,
     read_only: bool,
     #[cfg(feature = "blob")]
     blobs: Option<crate::blob::Place>,

@@ -246,6 +246,7 @@ impl DatabaseBuilder {
             fence: self.fence,
             markers: Markers::default(),
             turns: Turns::default(),
+            living: super::migrate::Living::default(),
             store,
             prefix: self.prefix,
             environment: self.environment,

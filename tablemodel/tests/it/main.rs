@@ -28,6 +28,7 @@ mod crashes;
 mod current;
 mod cut_import;
 mod derives;
+mod dropped;
 mod elsewhere;
 mod entities;
 mod everything;

@@ -358,7 +358,7 @@ fn programs_that_are_alive_and_do_not_know_what_is_built_are_waited_for() {
         assert!(tokio::time::timeout(Duration::from_millis(300), work).await.is_err(), "it waits until it is dropped");
     });
     let running = store.text::<new::Club>(WAITING, "apply --consistency azure --wait 1");
-    assert!(running.contains("another program is at work on migration 0001"), "{running}");
+    assert!(running.contains("another call is at work on migration 0001"), "{running}");
     // In the atomic mode whoever has the file has the migration, and knows that nobody else lives.
     store.text::<new::Club>(DONE, "apply --consistency atomic");
 }

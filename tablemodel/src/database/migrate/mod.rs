@@ -9,6 +9,7 @@ mod counts;
 mod dry;
 mod exported;
 mod forms;
+mod living;
 mod owners;
 mod patience;
 mod plans;
@@ -34,10 +35,10 @@ use std::time::Duration;
 
 use tablemodel_store::{DateTime, RowKey};
 
-pub(super) use self::exported::Exported;
 pub use self::{
     applied::Applied, apply::Apply, dry::DryRun, plans::AppliedPlan, programs::Program, unfinished::Unfinished,
 };
+pub(super) use self::{exported::Exported, living::Living};
 use self::{
     record::{Control, Record},
     rows::Rows,
@@ -376,9 +377,8 @@ impl Migrations {
     }
 }
 
-/// That the migration is another program's.
+/// That the migration is another call's.
 fn running(record: &Record) -> Error {
-    let detail =
-        format!("another program is at work on migration {}; wait for it, or try again in a minute", record.id);
+    let detail = format!("another call is at work on migration {}; wait for it, or try again in a minute", record.id);
     Error::new(ErrorKind::MigrationRunning { migration: record.id.clone() }, detail)
 }

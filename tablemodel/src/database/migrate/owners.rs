@@ -14,9 +14,10 @@ use tablemodel_store::StoreErrorKind;
 
 use super::{
     backfill::Backfill,
+    living::is_dead,
     patience::Patience,
     record::{self, Range},
-    states::{holds, is_dead},
+    states::holds,
 };
 use crate::{
     database::{
@@ -65,7 +66,7 @@ impl Backfill<'_, '_> {
     }
 
     fn is_free(&self, range: &Range) -> bool {
-        let is_own = range.owner.as_ref() == Some(&self.owned.me); // left behind by a worker that has ended
+        let is_own = range.owner.as_ref() == Some(&*self.owned.me); // left behind by a worker that has ended
         let is_live = range.owner.as_ref().is_some_and(|owner| !is_own && !is_dead(self.db(), owner));
         let is_held = is_live && holds(range.lease, self.owned.now(), OWNED);
         !range.done && !is_held

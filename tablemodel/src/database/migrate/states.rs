@@ -13,6 +13,7 @@ use tablemodel_store::{Action, Batch, Condition, DateTime, ETag, Operation, Row}
 
 use super::{
     counts::anew,
+    living::{Call, is_dead},
     record::{self, Record, Work},
     recorded::{operations, record_rewritten},
     rows::{self, Rows},
@@ -53,7 +54,7 @@ pub(super) struct Owned {
     pub(super) db: Database,
     pub(super) id: String,
     /// Who this is: another for each call.
-    pub(super) me: String,
+    pub(super) me: Call,
     /// What the user called: `apply`, `rollback` or `contract`.
     pub(super) call: &'static str,
     pub(super) stop: Stop,
@@ -72,7 +73,7 @@ impl Owned {
         fits: Fits,
         wanted: &Wanted<'_>,
     ) -> Result<Option<Self>> {
-        let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
+        let mut owned = Self { call, leads: true, ..Self::beside(db, "", stop) };
         for attempt in 0..ATTEMPTS {
             let rows = Rows::read(db).await?;
             if registry::epoch(&rows.0) != db.0.registry.enter().epoch {
@@ -82,7 +83,7 @@ impl Owned {
             let now = db.environment().clock.now();
             let (record, etag) = match rows.unfinished()? {
                 Some(record) => {
-                    let is_mine = record.owner.as_ref() == Some(&me);
+                    let is_mine = record.owner.as_ref() == Some(&*owned.me);
                     let is_live = record.owner.as_ref().is_some_and(|owner| !is_dead(db, owner));
                     let is_held = is_live && holds(record.lease, now, OWNED);
                     if !is_mine && is_held {
@@ -90,7 +91,7 @@ impl Owned {
                     }
                     fits(db, &record)?;
                     let etag = rows.0.get(&record.key()).map(|row| row.etag.clone());
-                    (Record { owner: Some(me.clone()), ..record }, etag)
+                    (Record { owner: Some(owned.me.clone()), ..record }, etag)
                 }
                 None => {
                     let Some((steps, work)) = wanted(&rows)? else { return Ok(None) };
@@ -100,7 +101,7 @@ impl Owned {
             // A call that is refused, or has nothing to do, takes no index out of use.
             db.hold_lease().await?;
             db.give_notice().await?;
-            let owned = Self { me: me.clone(), call, leads: true, ..Self::beside(db, &record.id, stop) };
+            owned.id.clone_from(&record.id);
             if owned.write(&record, etag, Vec::new(), attempt).await? {
                 return Ok(Some(owned));
             }
@@ -110,11 +111,10 @@ impl Owned {
 
     /// A migration that another call leads, and an `apply` helps with.
     pub(super) fn beside(db: &Database, id: &str, stop: &Stop) -> Self {
-        let me = format!("{}.{:08x}", db.instance(), db.environment().random.next() >> 32);
         Self {
             db: db.clone(),
             id: id.to_owned(),
-            me,
+            me: Call::begin(db),
             call: "apply",
             stop: stop.clone(),
             leads: false,
@@ -150,7 +150,7 @@ impl Owned {
     /// The record as it is now; an error where it is another's.
     fn mine<'r>(&self, rows: &'r Rows) -> Result<(Record, &'r Row)> {
         match rows.record(&self.id)? {
-            Some((record, row)) if record.owner.as_ref() == Some(&self.me) => Ok((record, row)),
+            Some((record, row)) if record.owner.as_ref() == Some(&*self.me) => Ok((record, row)),
             Some((record, _)) => Err(running(&record)),
             None => Err(Error::new(ErrorKind::NotFound, format!("migration {} is gone", self.id))),
         }
@@ -356,12 +356,6 @@ impl Owned {
     pub(super) fn now(&self) -> DateTime {
         self.db.environment().clock.now()
     }
-}
-
-/// Whether the call that says it is at work on a migration cannot be any more: in the atomic mode one program owns the store,
-/// and its calls begin with its own name.
-pub(super) fn is_dead(db: &Database, owner: &str) -> bool {
-    db.is_atomic() && !owner.starts_with(&db.instance())
 }
 
 /// Whether a lease of this length still holds. One that ends much later was written by a clock that is wrong, and does not.

@@ -13,6 +13,7 @@ mod crashes;
 mod crowded;
 mod dropped;
 mod followers;
+mod given_up;
 mod held;
 mod joining;
 mod kept;
