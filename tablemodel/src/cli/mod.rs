@@ -16,6 +16,7 @@ mod model;
 mod outcome;
 mod plan;
 mod project;
+mod quiet;
 mod renames;
 mod show;
 mod store;
@@ -50,6 +51,7 @@ pub struct Package {
 ///
 /// Gives one of the exit codes above.
 pub fn main(package: &Package, models: &[Model]) -> ExitCode {
+    quiet::quieten_engine();
     ExitCode::from(run(package, models, std::env::args_os()))
 }
 
