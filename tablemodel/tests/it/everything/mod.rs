@@ -4,6 +4,7 @@
 //! Here are the entities, and what the tests share; no test stands here.
 
 mod calls;
+mod given_up;
 mod golden;
 mod model;
 mod oracle;
