@@ -82,6 +82,12 @@ impl Reader {
         self
     }
 
+    /// Rows as they stand, whatever their entities want by now.
+    pub(crate) fn unverified(mut self) -> Self {
+        self.verified = false;
+        self
+    }
+
     /// One result of a full key, of the first row that gives one. All rows of an entity that may be several are asked for at once.
     async fn first_found(mut self, kind: Kind) -> Result<Option<Resolved>> {
         let wanted = if self.rows.plan().is_cut() { usize::MAX } else { 1 };

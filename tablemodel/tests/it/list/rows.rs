@@ -35,6 +35,21 @@ async fn a_list_in_one_row_is_explained_as_that_row_and_one_elsewhere_as_a_row_f
 }
 
 #[tokio::test]
+async fn keys_and_count_of_a_list_elsewhere_read_no_entity() {
+    for mode in [Consistency::Azure, Consistency::Atomic] {
+        let db = database(mode).await;
+        for id in 1..=3 {
+            db.insert(&worker(id)).await.unwrap();
+        }
+        let far = || Worker::by_city().city("Rome").name("Jones");
+        db.forget_calls();
+        assert_eq!(far().count(&db).await.unwrap(), 3);
+        assert_eq!(far().keys(&db).await.unwrap().len(), 3);
+        assert_eq!(db.tally().to_string(), "2 range query pages, 0 scans", "{mode:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_rows_are_those_that_the_format_page_draws() {
     let db = database(Consistency::Azure).await;
     db.insert(&worker(2)).await.unwrap();
