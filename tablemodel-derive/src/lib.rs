@@ -173,7 +173,7 @@ use proc_macro::TokenStream;
 /// | `blob`, `blob(inline_below = 4096)` | a `Blob` or `Option<Blob>`: kept beside the table, or in the row below so many bytes (4096 unless given, 65536 at most, 0 for never). Needs the feature `blob` |
 /// | `skip` | not stored; read as the type's default, or as its `default` says |
 /// | `copy_of(Employee, key(department = name, id = manager_id), on_delete = clear)` | properties of another entity, kept in step: see `rooms::copy`. `key` names every field of that one's key. When that is deleted, the copy becomes `None` (`clear`, for an `Option` unless told otherwise) or stays (`keep`), or it cannot be deleted (`restrict`, else) |
-/// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value (a constant: `default = (LIMIT)`). An absent `Option` is `None`, and takes no such value |
+/// | `default` | where the property is absent, the type's default; `default = path` calls a function, `default = 18` is a value, and so are a constant and a variant, whose names begin with a capital letter (`default = LIMIT`, `default = Grade::Apprentice`; others stand in parentheses). An absent `Option` is `None`, and takes no such value |
 /// | `method = "number"` | the path methods of a key field are called `number`, `number_between`, ... |
 /// | `constant = "NUMBER"` | its handle is called so |
 ///

@@ -2,7 +2,7 @@
 //! Whether they go together is decided in `meant`.
 
 use proc_macro2::{Ident, TokenStream};
-use syn::{Expr, Field, LitStr, Path};
+use syn::{Expr, Field, LitStr, Path, ext::IdentExt};
 
 use super::{Item, Place, Slot, Word, attribute_words, unknown_word};
 use crate::{
@@ -119,7 +119,7 @@ impl FieldWords {
 
 fn default(word: &Word, errors: &mut Errors) -> Option<DefaultWord> {
     match word.value() {
-        Some(value) if is_path(&value) => Some(DefaultWord::Function(value)),
+        Some(value) if is_function(&value) => Some(DefaultWord::Function(value)),
         Some(value) if syn::parse2::<Expr>(value.clone()).is_ok() => Some(DefaultWord::Expression(value)),
         None if word.is_alone() => Some(DefaultWord::Own),
         _ => {
@@ -129,7 +129,9 @@ fn default(word: &Word, errors: &mut Errors) -> Option<DefaultWord> {
     }
 }
 
-/// A path is a function; in parentheses it is a constant.
-fn is_path(value: &TokenStream) -> bool {
-    syn::parse2::<Path>(value.clone()).is_ok()
+/// A path is a function, unless it is in parentheses, or its last name begins as those of constants and variants do.
+fn is_function(value: &TokenStream) -> bool {
+    let Ok(path) = syn::parse2::<Path>(value.clone()) else { return false };
+    let last = path.segments.last().map(|last| last.ident.unraw().to_string()).unwrap_or_default();
+    !last.trim_start_matches('_').starts_with(char::is_uppercase)
 }

@@ -14,6 +14,16 @@ struct Thing {
     tags: Vec<<Self as Tagged>::Tag>,
     #[table(default = Self::usual)]
     weight: u32,
+    #[table(default = Self::TOP)]
+    most: u32,
+    #[table(default = Grade::Journeyman)]
+    grade: Grade,
+}
+
+#[derive(Property)]
+enum Grade {
+    Apprentice,
+    Journeyman,
 }
 
 trait Tagged {
@@ -27,6 +37,7 @@ impl Tagged for Thing {
 impl Thing {
     const ID_BYTES: usize = 4;
     const WEEK: usize = 7;
+    const TOP: u32 = u32::MAX;
 
     fn usual() -> u32 {
         3
@@ -67,5 +78,6 @@ impl Heavy {
 fn main() {
     let _ = Thing::find().tenant("a").id([1, 2, 3, 4]).select::<Heavy>();
     let _ = Thing::by_tag().tenant("a").tags("b");
+    let _ = [Grade::Apprentice, Grade::Journeyman];
     let _ = (Former::SCHEMA.version, std::mem::size_of::<Group>());
 }
