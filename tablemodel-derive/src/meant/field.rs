@@ -6,12 +6,12 @@ use std::{cell::Cell, collections::BTreeSet, rc::Rc};
 use proc_macro2::{Ident, Span};
 use syn::{LitStr, Type, Visibility, ext::IdentExt, spanned::Spanned};
 
-use super::types::{is_array, is_option, last_name, nested};
+use super::types::{borrowed, is_array, is_option, last_name, nested};
 use crate::{
     errors::{Errors, unknown},
     names::{Case, property_fault},
     rooms::{blob::companions, copy::CopyWords},
-    written::{DefaultWord, FieldWords, Place, Slot},
+    written::{DefaultWord, FieldWords, OWNED, Place, Slot},
 };
 
 /// A resolved field.
@@ -86,6 +86,11 @@ impl Field {
         {
             let message = "is an `Option` of an `Option`, and an absent property has one meaning: remove one of them";
             errors.at(inner.span(), format!("field `{name}` {message}"));
+        }
+        if kind != Kind::Skipped
+            && let Some(reference) = borrowed(&field.ty)
+        {
+            errors.at(reference.span(), format!("field `{name}`: {OWNED}"));
         }
         let property = words.rename.get().map_or_else(|| case.apply(&name), syn::LitStr::value);
         let property_span = words.rename.get().map_or(ident.span(), syn::LitStr::span);

@@ -47,15 +47,32 @@ pub(crate) fn is_option(ty: &Type) -> bool {
 
 /// The `Option` in an `Option`, as far as they are written.
 pub(crate) fn nested(ty: &Type) -> Option<&Type> {
+    optional(ty).filter(|inner| is_option(inner))
+}
+
+/// The reference that the type is, or that is in an `Option`, as far as it is written. One of a lifetime of the struct's own is told there.
+pub(crate) fn borrowed(ty: &Type) -> Option<&Type> {
+    match ty {
+        Type::Reference(reference) => {
+            reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident == "static").then_some(ty)
+        }
+        Type::Group(group) => borrowed(&group.elem),
+        Type::Paren(paren) => borrowed(&paren.elem),
+        _ => borrowed(optional(ty)?),
+    }
+}
+
+/// What is in an `Option`, as far as that is written.
+fn optional(ty: &Type) -> Option<&Type> {
     let path = match ty {
         Type::Path(path) if is_option(ty) => path,
-        Type::Group(group) => return nested(&group.elem),
-        Type::Paren(paren) => return nested(&paren.elem),
+        Type::Group(group) => return optional(&group.elem),
+        Type::Paren(paren) => return optional(&paren.elem),
         _ => return None,
     };
     let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else { return None };
     match arguments.args.first() {
-        Some(GenericArgument::Type(inner)) => is_option(inner).then_some(inner),
+        Some(GenericArgument::Type(inner)) => Some(inner),
         _ => None,
     }
 }

@@ -3,17 +3,18 @@
 use std::rc::Rc;
 
 use proc_macro2::{Ident, TokenStream};
-use syn::{Generics, Type};
+use syn::{Generics, Type, spanned::Spanned};
 
 use super::{
     entity::runtime,
     field::{Field, resolve_all},
     names::{check_properties, check_services},
+    types::borrowed,
     variants::{Text, resolve},
 };
 use crate::{
     errors::Errors,
-    written::{Container, ContainerWords, FieldWords, Input, refuse_words},
+    written::{Container, ContainerWords, FieldWords, Input, OWNED, refuse_words},
 };
 
 /// The type.
@@ -51,6 +52,9 @@ impl<'a> Value<'a> {
             Container::Newtype(inner) => {
                 let remedy = "a newtype is stored as what is inside; say it on the field of the entity";
                 refuse_words(inner, remedy, errors);
+                if let Some(reference) = borrowed(&inner.ty) {
+                    errors.at(reference.span(), OWNED);
+                }
                 Kind::Newtype(&inner.ty)
             }
             Container::Enum(variants) => Kind::Names(resolve(input, variants, words.rename_all.get().copied(), errors)),

@@ -95,15 +95,16 @@ fn written_out(tokens: TokenStream, own: &Ident) -> TokenStream {
     trees.collect()
 }
 
+/// What to write in place of a reference.
+pub(crate) const OWNED: &str = "what is stored owns its data: write `String` for `&str`, and `Vec<u8>` for `&[u8]`";
+
 /// What is stored outlives what it was made from; and each type has one format.
 fn refuse_generics(own: &Ident, generics: &Generics, errors: &mut Errors) {
     let (lifetimes, others): (Vec<_>, Vec<_>) =
         generics.params.iter().partition(|parameter| matches!(parameter, GenericParam::Lifetime(_)));
     if let Some(first) = lifetimes.first() {
         let name = parameter_name(first);
-        let message =
-            format!("`'{name}`: what is stored owns its data: write `String` for `&str`, and `Vec<u8>` for `&[u8]`");
-        errors.at(name.span(), message);
+        errors.at(name.span(), format!("`'{name}`: {OWNED}"));
     }
     if lifetimes.is_empty() || !others.is_empty() {
         let span = others.first().map_or(own.span(), |first| parameter_name(first).span());

@@ -15,7 +15,7 @@ pub(crate) use self::{
     container::ContainerWords,
     entity::EntityWords,
     field::{DefaultWord, FieldWords},
-    input::{Container, Input, Variant, VariantWords, parameter_name, refuse_words},
+    input::{Container, Input, OWNED, Variant, VariantWords, parameter_name, refuse_words},
     limit::InlineBelow,
     place::{Item, Place, unknown_word},
     slot::Slot,

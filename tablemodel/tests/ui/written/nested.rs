@@ -1,4 +1,4 @@
-//! An `Option` of an `Option`, which is told where it stands.
+//! An `Option` of an `Option`, and a reference, which are told where they stand.
 
 use tablemodel::prelude::*;
 
@@ -17,4 +17,22 @@ struct Place {
     town: Option<std::option::Option<String>>,
 }
 
-fn main() {}
+#[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "d_{floor}")]
+#[table(index(by_head, row = "head_{head}_{floor}", keys_only))]
+struct Department {
+    department: &'static str,
+    floor: u32,
+    head: Option<&'static str>,
+    #[table(json)]
+    rooms: &'static [u8],
+    #[table(skip)]
+    shown: &'static str,
+}
+
+#[derive(Property, KeyPart)]
+struct Code(&'static str);
+
+fn main() {
+    let _ = Department::by_head().department("Sales").head("Jones");
+}
