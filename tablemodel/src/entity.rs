@@ -23,7 +23,7 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an entity",
     label = "not an entity",
-    note = "write `#[derive(TableEntity)]` on the struct"
+    note = "write `#[derive(TableEntity)]` on the struct; of a `Stored` or `Seen` that was read, give what is in it: `&*stored`"
 )]
 pub trait TableEntity: Sized + Send + Sync + 'static {
     /// The stored name of the entity: what `EntityType` begins with.
