@@ -93,6 +93,11 @@ pub mod at {
 #[path = "private.rs"]
 pub mod __private;
 
+/// What stands on crates.io compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use async_trait::async_trait;
 pub use tablemodel_derive::*;
 #[doc(inline)] // its pages are among these, or links to them would be dead

@@ -44,6 +44,7 @@ mod moves;
 mod named_fields;
 mod observed;
 mod opened;
+mod packages;
 mod points;
 mod properties;
 mod protocol;
