@@ -43,7 +43,7 @@ impl Database {
     /// Writes a changed entity back under a changed key, in whatever partition, if it is still as it was read;
     /// afterwards `entity` is current again. With an unchanged partition it is a [`save`](Database::save).
     ///
-    /// Cost: where the store commits several partitions atomically, one read and one request. Else about ten requests, and
+    /// Cost: where the store commits several partitions atomically, that of a save. Else about ten requests, and
     /// between two of them the entity is found at neither key; see [the page](crate::rooms::rekey).
     ///
     /// ```

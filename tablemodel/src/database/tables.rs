@@ -26,7 +26,8 @@ impl Database {
     /// entities: also to the model's versions, after which programs of older ones no longer read them.
     ///
     /// Call it at every start of a program that writes, of any number of programs.
-    /// Cost: one request a table, two for the schema table, two for each entity that lacks something there, and the migration.
+    /// Cost: one request a table, the framework's own among them; two to four reads of the schema table, and a write where something lacks
+    /// there; in the atomic mode, while a migration is due, a count of the entities, and the migration.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
