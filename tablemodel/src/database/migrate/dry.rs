@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use tablemodel_store::{KeyRange, Query, RowKey, StoreErrorKind, limits};
 
-use super::{Failure, Step, survey::survey, targets::Targets};
+use super::{Failure, Step, fits, survey::survey, targets::Targets};
 use crate::{
     database::{Database, bulk::rows_each},
     error::{ErrorKind, Result},
@@ -35,7 +35,7 @@ pub struct DryRun {
     pub rows: u64,
     /// Requests, reckoned.
     pub requests: u64,
-    /// How many of those that were read would be set aside.
+    /// How many of those that were read would be set aside, as far as they tell by themselves: what they are to copy is not read.
     pub failed: u64,
     /// The first hundred of them.
     pub failures: Vec<Failure>,
@@ -148,11 +148,17 @@ impl Dry<'_> {
         }
         let is_older = version::of_head(schema, &group.head) != Some(schema.version);
         let is_rewritten = is_older && self.is_step(schema, |step| step.rewrite().is_some());
+        if is_rewritten && let Err(error) = fits::own(&image, &group.head) {
+            return self.fail(schema, group.key().clone(), error.to_string());
+        }
         for entry in wanted {
             let is_told = schema.index_at(entry.index).is_some() || schema.aggregate(entry.index).is_some();
             let Some(index) = schema.derived(entry.index).filter(|_| is_told) else { continue };
             let is_built = self.is_step(schema, |step| step.index == index.name);
             if is_built || (is_rewritten && !is_list(schema, &entry)) {
+                if let Err(error) = fits::entry(&image, &entry, &index) {
+                    return self.fail(schema, group.key().clone(), error.to_string());
+                }
                 self.report.rows += 1;
                 // In another partition: read, written; the entity's outbox row put and taken away.
                 self.report.requests += if entry.away.is_some() && !self.db.is_atomic() { 3 } else { 0 };

@@ -8,6 +8,7 @@ mod backfill;
 mod counts;
 mod dry;
 mod exported;
+mod fits;
 mod forms;
 mod living;
 mod owners;

@@ -25,6 +25,7 @@ mod many;
 mod named;
 mod narrowed;
 mod noticed;
+mod oversized;
 mod overtaken;
 mod recopied;
 mod recounted;
