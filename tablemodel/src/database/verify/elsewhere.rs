@@ -26,7 +26,9 @@ use crate::{
     plan::{
         entries::{places, wants},
         part::Torn,
-        shadow, system,
+        shadow,
+        states::IndexState,
+        system,
     },
     rooms::{copy, rekey::is_reserved, unique},
     schema::EntitySchema,
@@ -201,7 +203,7 @@ impl Database {
             return Ok(None); // ..or it is on its way
         }
         let Some(is_wanted) = self.is_wanted(table, guest, &owner, owners).await? else { return Ok(None) };
-        if (is_wanted && !is_dead) || self.is_pending(schema, &owner).await? {
+        if (is_wanted && !is_dead) || self.is_pending(schema, &owner).await? || self.is_unkept(guest)? {
             return Ok(None);
         }
         match (is_dead, is_wanted, expires) {
@@ -230,6 +232,11 @@ impl Database {
                 },
             ),
         }
+    }
+
+    /// Whether the rows are of no meaning, and no write follows them: a `rollback` or `contract` has yet to take them away.
+    fn is_unkept(&self, Guest { schema, index, .. }: &Guest) -> Result<bool> {
+        Ok(!schema.is_shadow(*index) && self.registered(schema)?.setting.of(*index) == IndexState::Absent)
     }
 
     /// Whether a row of another partition's entity is not to be judged yet.

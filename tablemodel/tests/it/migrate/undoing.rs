@@ -76,6 +76,41 @@ async fn at_every_state_it_can_be_taken_back() {
     }
 }
 
+/// It dies at many of its calls; then persons change, and nothing follows the rows that it has yet to take away.
+#[tokio::test]
+async fn rows_that_an_interrupted_rollback_has_yet_to_take_away_are_no_violations() {
+    for mode in MODES {
+        let built = filled(mode, 1, if mode == Consistency::Azure { 12 } else { 201 }).await;
+        let db = next::<Club>(&built).await;
+        db.migrations().apply().await.expect("applied");
+        drop(db);
+        let mut left = 0;
+        for call in 0.. {
+            let store = built.fork().expect("in memory");
+            store.clock().advance(Duration::from_secs(130));
+            let db = program::<Club>(&store).await;
+            store.fail(Script::new().at(call, Fault::CrashAfter));
+            let is_over = db.migrations().rollback().await.is_ok();
+            store.fail(Script::new());
+            let store = store.reopen::<first::Club>().await.expect("opened");
+            store.clock().advance(Duration::from_secs(130));
+            let db = program::<Club>(&store).await;
+            let at = || Person::find().club("c0").id(5);
+            db.update(at(), |p| Ok((p.name, p.city) = ("new".into(), "Paris".into()))).await.expect("updated");
+            left += u32::from(all_rows(&db, "People").await.iter().any(|row| row.key.row == "c0_0005"));
+            assert_clean(&db, &format!("{mode:?}, died at call {call}")).await;
+            if is_over {
+                break;
+            }
+            if let Err(error) = db.migrations().rollback().await {
+                assert_eq!(*error.kind(), ErrorKind::NotFound, "it was over: {error}");
+            }
+            assert_clean(&db, &format!("{mode:?}, died at call {call}, and over")).await;
+        }
+        assert!(left > 0, "{mode:?}");
+    }
+}
+
 #[tokio::test]
 async fn what_the_model_dropped_is_taken_away_once_nobody_knows_it() {
     for mode in MODES {
