@@ -14,13 +14,17 @@ use super::{
 use crate::{
     Result,
     cli::outcome::{DONE, DRIFTED, Outcome, SET_ASIDE, WAITING},
-    migrations::{self, Applied, DryRun, MigrationPlan, Step},
+    migrations::{self, Applied, DryRun, MigrationPlan, Step, Unread},
 };
 
 pub(super) async fn run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
     let migrations = tool.migrations();
     migrations.check_plans(&tool.plans).await?;
     migrations.check_open().await?;
+    let unread = migrations.plan().await?.unread;
+    if !unread.is_empty() {
+        return Ok(unreadable(&unread));
+    }
     tool.db.ensure_known().await?;
     migrations.begin_plans(&tool.plans).await?;
     let mut line = Line::new();
@@ -31,14 +35,20 @@ pub(super) async fn run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
     if code != DONE {
         return Ok(outcome(&applied, code));
     }
-    let MigrationPlan { unsupported, unread, .. } = migrations.plan().await?;
+    let MigrationPlan { unsupported, .. } = migrations.plan().await?;
     if !unsupported.is_empty() {
         return Ok(refused(&applied, &unsupported));
     }
     migrations.finish_plans(&tool.plans, applied.migration.as_deref()).await?;
-    let mut outcome = outcome(&applied, code);
-    outcome.lines.extend(unread.iter().map(report::unread));
-    Ok(outcome)
+    Ok(outcome(&applied, code))
+}
+
+/// Nothing is done: what is left of a plan is to write rows that the program cannot read.
+fn unreadable(unread: &[Unread]) -> Outcome {
+    let lines: Vec<String> = unread.iter().map(report::unread).collect();
+    let data =
+        json!({ "error": lines.join("; "), "unread": unread.iter().map(report::unread_json).collect::<Vec<_>>() });
+    Outcome { code: DRIFTED, lines, data }
 }
 
 /// The plans are not applied: the store has something of others in the place of what they make.

@@ -68,7 +68,7 @@ pub(super) fn unread(Unread { entity, version, reads }: &Unread) -> String {
     )
 }
 
-fn unread_json(Unread { entity, version, reads }: &Unread) -> Json {
+pub(super) fn unread_json(Unread { entity, version, reads }: &Unread) -> Json {
     json!({ "entity": entity, "version": version, "reads": reads })
 }
 

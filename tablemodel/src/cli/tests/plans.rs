@@ -230,3 +230,20 @@ fn rows_stay_of_the_version_that_is_taken_back_and_versions_that_are_not_read_ar
     let line = "  Person@2  absent  taken back: rows that were written as this version stay so";
     assert_eq!(back.get(1).map(String::as_str), Some(line), "{back:?}");
 }
+
+#[test]
+fn a_program_that_cannot_read_what_rows_may_be_of_applies_nothing_and_has_no_plan_on_record() {
+    let folder = Folder::new();
+    fill(&folder.path("club.tablemodel"), 300);
+    assert_eq!(folder.run::<old::Club>("init"), DONE);
+    assert_eq!(folder.run::<forgetful::Club>("diff --name town --no-rename"), DONE); // and what is next is not done yet
+    let refused = run::<forgetful::Club>(&folder, "apply");
+    assert_eq!(refused.code, DRIFTED, "{:?}", refused.lines);
+    assert_eq!(refused.data["unread"], json!([{ "entity": "Person", "version": 1, "reads": 2 }]));
+    assert!(refused.lines.iter().all(|line| line.contains("name the older structs by `previous`")), "{refused:?}");
+    assert_eq!(run::<forgetful::Club>(&folder, "status").data["plans"], json!([]));
+
+    assert_eq!(run::<mended::Club>(&folder, "apply").code, DONE);
+    assert_eq!(run::<mended::Club>(&folder, "status").data["plans"][0]["plan"], "0001_town");
+    assert_eq!(run::<forgetful::Club>(&folder, "apply").code, DONE); // none is of the first any more
+}
