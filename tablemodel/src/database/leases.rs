@@ -258,8 +258,10 @@ impl Database {
     }
 
     async fn stored_epoch(&self) -> Result<i64> {
-        let row = self.get_row(&self.registry_table(), &RowKey::new(PARTITION, EPOCH)).await?;
-        Ok(row.as_ref().map_or(0, epoch_of))
+        match self.get_row(&self.registry_table(), &RowKey::new(PARTITION, EPOCH)).await {
+            Err(error) if *error.kind() == ErrorKind::NotFound => Ok(0), // there are no tables, or none any more
+            row => Ok(row?.as_ref().map_or(0, epoch_of)),
+        }
     }
 
     async fn write_lease(&self, id: &str, epoch: i64) -> Result<()> {

@@ -128,6 +128,25 @@ async fn a_program_drops_the_tables_of_indexes_that_it_lacks() {
     }
 }
 
+/// In the Azure mode a program that has not looked at the states for a minute does so before it reads.
+#[tokio::test]
+async fn without_tables_nothing_is_wrong_and_entities_are_told_not_to_be_registered() {
+    for mode in MODES {
+        let store = filled(mode, 1, 3).await;
+        let reader = next::<first::Club>(&store).await;
+        super::program::<first::Club>(&store).await.drop_tables().await.expect("dropped");
+        store.clock().advance(Duration::from_secs(130));
+        let fresh = super::program::<first::Club>(&store).await;
+        let asked = if mode == Consistency::Azure { vec![fresh, reader] } else { vec![fresh] };
+        for db in asked {
+            assert!(db.verify().await.expect("there is nothing").is_clean(), "{mode:?}");
+            assert_eq!(db.repair().await.expect("there is nothing").repaired, 0, "{mode:?}");
+            let read = first::Person::find().club("c0").all(&db).await.unwrap_err();
+            assert_eq!(*read.kind(), ErrorKind::Unsupported, "{mode:?}: {read}");
+        }
+    }
+}
+
 /// A store all rows of which were rewritten as of a version that has the index in another table.
 async fn rewritten(mode: Consistency) -> TestDatabase {
     let (store, told) = (filled(mode, 1, PERSONS).await, format!("{mode:?}"));
