@@ -109,7 +109,8 @@ pub(super) fn begun(old: &Format, new: &Format, target: &str, missing: &[String]
         format!("        // What goes along, where the frozen struct has another type:\n{kept}")
     };
     format!(
-        "//! `{name}` as the version after it. Begun by `cargo tablemodel diff`, and yours from here on: it is not written again.\n\
+        "//! `{name}` as the version after it. Begun by `cargo tablemodel diff`, and yours from here on: of it only\n\
+         //! the struct that it makes is written again, by the plan after this.\n\
          //! An upgrade asks neither clock nor store nor chance: it may run many times over one row.\n\n\
          use crate::frozen::{name};\n\n\
          {head}\n    \
