@@ -1,7 +1,7 @@
 //! Operations of every room whose futures are dropped after some of their turns, as by a timeout, while their program goes on: the entities
 //! are as before or as after, the same operation may be asked for again, and the tables hold exactly their rows.
 
-use tablemodel::{ErrorKind, Result, prelude::*, testing::TestDatabase};
+use tablemodel::{ErrorKind, Result, testing::TestDatabase};
 
 use super::{
     Model, Stage,
