@@ -99,6 +99,8 @@ pub(crate) fn kind(model: &[&'static EntitySchema], row: &Row) -> Option<(&'stat
     let kind = system::kind(&row.properties);
     let schema = model.iter().copied().find(|schema| Some(schema.entity_type) == kind.entity())?;
     let to = schema.moves_to.as_ref()?.form();
+    // What came here by an earlier move says so until it is next written.
+    system::version(&row.properties).filter(|version| schema.is_of_other_form(*version))?;
     let first = schema.first_shadow();
     match kind {
         RowKind::Primary { .. } | RowKind::Tombstone { .. } => Some((schema, first)),

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use tablemodel::{ErrorKind, prelude::*};
+use tablemodel::{
+    ErrorKind,
+    prelude::*,
+    testing::{Fault, Script, TestDatabase},
+};
 
 use super::{MODES, assert_clean, before, crashes::applied, new_flights, next, program, second};
 use crate::crashes::replay;
@@ -80,4 +84,39 @@ async fn a_switch_that_was_cut_short_is_not_taken_for_the_one_after_it() {
         )
         .await;
     }
+}
+
+/// Until they are next written, rows that came here by a move say that they were shadows.
+#[tokio::test]
+async fn what_has_moved_is_no_shadow_to_the_release_that_moves_it_on() {
+    for mode in MODES {
+        let moved = applied::<second::Model>(mode).await;
+        program::<second::Model>(&moved).await.migrations().contract().await.expect("switched");
+        for call in (0..).step_by(5) {
+            let store = moved.fork().expect("in memory");
+            let told = format!("{mode:?}, died at call {call}");
+            still_there(&store, &told).await;
+            let db = next::<third::Model>(&store).await;
+            store.fail(Script::new().at(call, Fault::CrashAfter));
+            let applied = db.migrations().apply().workers(1).await;
+            assert_eq!(applied.as_ref().map_or(0, |applied| applied.scrubbed), 0, "{told}");
+            drop(db);
+            store.fail(Script::new());
+            let store = store.reopen::<before::Model>().await.expect("opened");
+            still_there(&store, &told).await;
+            if applied.is_ok() {
+                break;
+            }
+        }
+    }
+}
+
+/// To the third release, which finds nothing to put right.
+async fn still_there(store: &TestDatabase, told: &str) {
+    store.clock().advance(Duration::from_secs(130));
+    let db = program::<third::Model>(store).await;
+    let verified = db.verify().await.expect("verified");
+    assert_eq!((verified.entities, verified.violations), (4, vec![]), "{told}");
+    assert_eq!(db.repair().await.expect("repaired").repaired, 0, "{told}");
+    assert_eq!(db.verify().await.expect("verified").entities, 4, "{told}");
 }
