@@ -22,6 +22,7 @@ mod neighbours;
 mod oversized;
 mod put_back;
 mod random;
+mod returning;
 mod sabotage;
 mod several;
 mod stalled;
