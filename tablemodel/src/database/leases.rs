@@ -208,7 +208,7 @@ impl Database {
             registry.notice.renew();
         }
         let mut left = Vec::new();
-        if lapsed || self.stored_epoch().await? != registry.enter().epoch {
+        if lapsed || !self.is_at(registry.enter().epoch).await? {
             left = leases_left(&id, &self.read_registry().await?);
         }
         let refreshed = |reported| {
@@ -250,17 +250,18 @@ impl Database {
     /// Looks at the states, and takes them over where they have changed. Cost: one point read, or one request.
     pub(crate) async fn look_at_states(&self) -> Result<()> {
         let now = self.since();
-        if self.stored_epoch().await? != self.0.registry.enter().epoch {
+        if !self.is_at(self.0.registry.enter().epoch).await? {
             self.load_registry().await?;
         }
         self.0.lease.looked(now);
         Ok(())
     }
 
-    async fn stored_epoch(&self) -> Result<i64> {
+    /// Whether the store is at this epoch; not where there are no tables, or none any more.
+    async fn is_at(&self, epoch: i64) -> Result<bool> {
         match self.get_row(&self.registry_table(), &RowKey::new(PARTITION, EPOCH)).await {
-            Err(error) if *error.kind() == ErrorKind::NotFound => Ok(0), // there are no tables, or none any more
-            row => Ok(row?.as_ref().map_or(0, epoch_of)),
+            Err(error) if *error.kind() == ErrorKind::NotFound => Ok(false),
+            row => Ok(row?.as_ref().map_or(0, epoch_of) == epoch),
         }
     }
 

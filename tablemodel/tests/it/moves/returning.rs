@@ -72,6 +72,11 @@ async fn moved(mode: tablemodel::Consistency, is_written: bool) -> TestDatabase 
     store
 }
 
+async fn move_back(db: &Database) -> tablemodel::Result<()> {
+    db.ensure_tables().await?;
+    db.migrations().apply().workers(1).await.map(drop)
+}
+
 async fn assert_returned(store: &TestDatabase, told: &str) {
     let db = program::<third::Model>(store).await;
     db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
@@ -97,19 +102,19 @@ async fn what_moves_back_to_where_it_came_from_is_whole_wherever_the_application
         for is_written in [false, true] {
             let moved = moved(mode, is_written).await;
             let whole = moved.fork().expect("in memory");
-            let db = next::<third::Model>(&whole).await;
+            let db = program::<third::Model>(&whole).await;
             whole.forget_calls();
-            db.migrations().apply().workers(1).await.expect("applied");
+            move_back(&db).await.expect("applied");
             let calls = whole.calls().len();
             assert!(calls > 20, "{calls} calls");
             for call in points(calls, 16, "returned") {
                 let told = format!("{mode:?}, written: {is_written}, died at call {call} of {calls}");
                 let store = moved.fork().expect("in memory");
-                let db = next::<third::Model>(&store).await;
+                let db = program::<third::Model>(&store).await;
                 assert_clean(&db, &told).await;
                 store.forget_calls();
                 store.fail(Script::new().at(call, Fault::CrashAfter));
-                let _ = db.migrations().apply().workers(1).await; // it died
+                let _ = move_back(&db).await; // it died
                 drop(db);
                 store.fail(Script::new());
                 store.clock().advance(Duration::from_secs(130));

@@ -270,6 +270,8 @@ macro_rules! said {
     }};
 }
 
+mod onward; // after the macros that it uses
+
 pub(crate) async fn old_people(db: &Database) -> People {
     let mut all = People::new();
     for city in CITIES {
