@@ -12,7 +12,7 @@ use super::{MODES, assert_clean, before, crashes::applied, new_flights, next, pr
 use crate::crashes::replay;
 
 /// The release that moves it once more.
-mod third {
+pub(super) mod third {
     use tablemodel::{Upgrade, UpgradeError, prelude::*};
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -20,12 +20,12 @@ mod third {
     #[table(partition = "{origin}", row = "d_{carrier}_{number:05}")]
     #[table(index(sorted, row = "s_{seats}_{carrier}_{number:05}", keep(code)))]
     #[table(index(of_carrier, table = "Carriers", partition = "{carrier}", row = "{number:05}_{origin}", keys_only))]
-    pub(super) struct FlightV2 {
-        origin: String,
-        carrier: String,
-        number: u32,
-        code: String,
-        seats: i64,
+    pub(in crate::moves) struct FlightV2 {
+        pub(in crate::moves) origin: String,
+        pub(in crate::moves) carrier: String,
+        pub(in crate::moves) number: u32,
+        pub(in crate::moves) code: String,
+        pub(in crate::moves) seats: i64,
     }
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]

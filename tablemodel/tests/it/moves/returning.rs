@@ -2,30 +2,16 @@
 
 use std::time::Duration;
 
-use tablemodel::{
-    prelude::*,
-    testing::{Fault, Script, TestDatabase},
-};
+use tablemodel::{prelude::*, testing::TestDatabase};
 
 use super::{MODES, ORIGINS, assert_clean, before, crashes::applied, next, program, second};
-use crate::{migrate::all_rows, points::points};
+use crate::{crashes::replay, migrate::all_rows};
 
 /// The release that moves it back.
 mod third {
     use tablemodel::{Upgrade, UpgradeError, prelude::*};
 
-    #[derive(Debug, Clone, PartialEq, TableEntity)]
-    #[table(name = "Departures", entity_type = "Flight", version = 2, frozen)]
-    #[table(partition = "{origin}", row = "d_{carrier}_{number:05}")]
-    #[table(index(sorted, row = "s_{seats}_{carrier}_{number:05}", keep(code)))]
-    #[table(index(of_carrier, table = "Carriers", partition = "{carrier}", row = "{number:05}_{origin}", keys_only))]
-    pub(super) struct FlightV2 {
-        origin: String,
-        carrier: String,
-        number: u32,
-        code: String,
-        seats: i64,
-    }
+    use crate::moves::chain::third::FlightV2;
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]
     #[table(name = "Flights", version = 3, moved_from = FlightV2, partition = "{carrier}", row = "f_{number:05}")]
@@ -72,26 +58,20 @@ async fn moved(mode: tablemodel::Consistency, is_written: bool) -> TestDatabase 
     store
 }
 
-async fn move_back(db: &Database) -> tablemodel::Result<()> {
-    db.ensure_tables().await?;
-    db.migrations().apply().workers(1).await.map(drop)
-}
-
-async fn assert_returned(store: &TestDatabase, told: &str) {
-    let db = program::<third::Model>(store).await;
+async fn assert_returned(db: &Database, told: &str) {
     db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
-    assert_clean(&db, told).await;
-    let flights = third::Flight::find().carrier("C0").all(&db).await.unwrap();
+    assert_clean(db, told).await;
+    let flights = third::Flight::find().carrier("C0").all(db).await.unwrap();
     assert_eq!(flights.len(), 4, "{told}");
     let mut seen = 0;
     for origin in ORIGINS {
-        let there = third::Flight::anywhere().origin(origin).all(&db).await.unwrap();
+        let there = third::Flight::anywhere().origin(origin).all(db).await.unwrap();
         assert!(there.iter().all(|flight| flight.origin == origin), "{told}");
         seen += there.len();
     }
     assert_eq!(seen, 4, "{told}");
     for table in ["Departures", "Carriers"] {
-        let left = all_rows(&db, table).await.into_iter().filter(|row| !row.key.row.starts_with("~~"));
+        let left = all_rows(db, table).await.into_iter().filter(|row| !row.key.row.starts_with("~~"));
         assert_eq!(left.count(), 0, "{told}: {table}");
     }
 }
@@ -100,33 +80,29 @@ async fn assert_returned(store: &TestDatabase, told: &str) {
 async fn what_moves_back_to_where_it_came_from_is_whole_wherever_the_application_died() {
     for mode in MODES {
         for is_written in [false, true] {
-            let moved = moved(mode, is_written).await;
-            let whole = moved.fork().expect("in memory");
-            let db = program::<third::Model>(&whole).await;
-            whole.forget_calls();
-            move_back(&db).await.expect("applied");
-            let calls = whole.calls().len();
+            let told = format!("moved back, written: {is_written}");
+            let calls = replay::<before::Model, _, _>(
+                (&told, 16),
+                &moved(mode, is_written).await,
+                async |store| {
+                    let db = program::<third::Model>(store).await;
+                    assert_clean(&db, "before anything is done").await;
+                    db
+                },
+                async |db| {
+                    db.ensure_tables().await?;
+                    db.migrations().apply().workers(1).await.map(drop)
+                },
+                async |store, told| {
+                    let db = next::<third::Model>(store).await;
+                    assert_clean(&db, told).await;
+                    db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                    assert_clean(&db, told).await;
+                    assert_returned(&db, told).await;
+                },
+            )
+            .await;
             assert!(calls > 20, "{calls} calls");
-            for call in points(calls, 16, "returned") {
-                let told = format!("{mode:?}, written: {is_written}, died at call {call} of {calls}");
-                let store = moved.fork().expect("in memory");
-                let db = program::<third::Model>(&store).await;
-                assert_clean(&db, &told).await;
-                store.forget_calls();
-                store.fail(Script::new().at(call, Fault::CrashAfter));
-                let _ = move_back(&db).await; // it died
-                drop(db);
-                store.fail(Script::new());
-                store.clock().advance(Duration::from_secs(130));
-                let store = store.reopen::<before::Model>().await.expect("opened");
-                let db = next::<third::Model>(&store).await;
-                assert_clean(&db, &told).await;
-                db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
-                assert_clean(&db, &told).await;
-                drop(db);
-                store.clock().advance(Duration::from_secs(130));
-                assert_returned(&store, &told).await;
-            }
         }
     }
 }
@@ -148,8 +124,8 @@ async fn what_was_to_move_back_is_taken_back_and_stays_where_it_is() {
         assert_clean(&old, "as it was").await;
         drop(old);
         store.clock().advance(Duration::from_secs(130));
-        next::<third::Model>(&store).await.migrations().apply().await.expect("applied again");
-        store.clock().advance(Duration::from_secs(130));
-        assert_returned(&store, &format!("{mode:?}, applied again")).await;
+        let db = next::<third::Model>(&store).await;
+        db.migrations().apply().await.expect("applied again");
+        assert_returned(&db, &format!("{mode:?}, applied again")).await;
     }
 }

@@ -2,47 +2,22 @@
 
 use std::time::Duration;
 
-use tablemodel::{
-    Consistency,
-    prelude::*,
-    testing::{Fault, Script, TestDatabase},
-};
+use tablemodel::{Consistency, prelude::*, testing::TestDatabase};
 
 use super::{CITIES, City, Club, MODES, People, assert_clean, before, filled, new_people, next, program, second};
-use crate::points::points;
+use crate::crashes::replay;
 
 /// The release that moves people on.
 mod third {
     use tablemodel::{Upgrade, UpgradeError, prelude::*};
 
-    use super::super::{City, Club, Colour, Logo, Mayor, Shirt, Sponsor};
+    // What people show of a club is the colour alone, by now.
+    use super::super::{City, Club, Colour, Colour as Shirt, Logo, Mayor, Sponsor};
 
     old_person!(PersonV1, frozen);
     new_person!(PersonV2 from PersonV1, frozen);
-
-    #[derive(Debug, Clone, PartialEq, TableEntity)]
-    #[table(name = "People", version = 3, moved_from = PersonV2, partition = "{city}", row = "p_{id:04}")]
-    #[table(index(by_club, row = "c_{club}_{id:04}", keys_only))]
-    #[table(sum(City, key(name = city), of = visits, into = visits))]
-    #[table(min(City, key(name = city), of = visits, into = fewest))]
-    #[table(count(Club, key(name = club), into = members))]
-    #[table(max(Club, key(name = club), of = visits, into = most))]
-    #[table(count(Sponsor, key(name = fund), into = sponsored))]
-    #[table(max(Sponsor, key(name = fund), of = visits, into = best))]
-    pub(crate) struct Person {
-        pub(crate) city: String,
-        pub(crate) id: u32,
-        pub(crate) club: String,
-        pub(crate) sponsor: Option<String>,
-        pub(crate) fund: String,
-        pub(crate) visits: i64,
-        #[table(copy_of(City, key(name = city), on_delete = clear))]
-        pub(crate) mayor: Option<Mayor>,
-        #[table(copy_of(Club, key(name = club), on_delete = restrict))]
-        pub(crate) shirt: Colour,
-        #[table(copy_of(Sponsor, key(name = sponsor), on_delete = keep))]
-        pub(crate) logo: Option<Logo>,
-    }
+    old_person!(Person, version = 3, moved_from = PersonV2);
+    model!();
 
     impl Upgrade<PersonV2> for Person {
         fn upgrade(old: PersonV2) -> Result<Self, UpgradeError> {
@@ -50,8 +25,6 @@ mod third {
             Ok(Self { city, id, club, sponsor, fund, visits, mayor, shirt, logo })
         }
     }
-
-    model!();
 }
 
 /// People that have moved once, some of whom were written since; that program has ended.
@@ -76,11 +49,6 @@ async fn moved(mode: Consistency, is_written: bool) -> (TestDatabase, People) {
     (store, people)
 }
 
-async fn move_on(db: &Database) -> tablemodel::Result<()> {
-    db.ensure_tables().await?;
-    db.migrations().apply().workers(1).await.map(drop)
-}
-
 async fn people(db: &Database) -> People {
     let mut all = People::new();
     for city in CITIES {
@@ -95,38 +63,32 @@ async fn what_ties_people_stays_exact_through_a_second_move_that_died_anywhere()
     for mode in MODES {
         for is_written in [false, true] {
             let (moved, were) = moved(mode, is_written).await;
-            let whole = moved.fork().expect("in memory");
-            let db = program::<third::Model>(&whole).await;
-            whole.forget_calls();
-            move_on(&db).await.expect("applied");
-            let calls = whole.calls().len();
+            let told = format!("moved on, written: {is_written}");
+            let calls = replay::<before::Model, _, _>(
+                (&told, 12),
+                &moved,
+                async |store| {
+                    let db = program::<third::Model>(store).await;
+                    assert_clean(&db, "before anything is done").await;
+                    assert_eq!(db.repair().await.expect("repaired").repaired, 0);
+                    db
+                },
+                async |db| {
+                    db.ensure_tables().await?;
+                    db.migrations().apply().workers(1).await.map(drop)
+                },
+                async |store, told| {
+                    let db = next::<third::Model>(store).await;
+                    assert_clean(&db, told).await;
+                    db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                    assert_eq!(people(&db).await, were, "{told}");
+                    db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+                    assert_clean(&db, told).await;
+                    assert_eq!(people(&db).await, were, "{told}");
+                },
+            )
+            .await;
             assert!(calls > 20, "{calls} calls");
-            for call in points(calls, 12, "moved on") {
-                let told = format!("{mode:?}, written: {is_written}, died at call {call} of {calls}");
-                let store = moved.fork().expect("in memory");
-                let db = program::<third::Model>(&store).await;
-                assert_clean(&db, &told).await;
-                store.forget_calls();
-                store.fail(Script::new().at(call, Fault::CrashAfter));
-                let _ = move_on(&db).await; // it died
-                drop(db);
-                store.fail(Script::new());
-                store.clock().advance(Duration::from_secs(130));
-                let store = store.reopen::<before::Model>().await.expect("opened");
-                let db = next::<third::Model>(&store).await;
-                assert_clean(&db, &told).await;
-                let repaired = db.repair().await.expect("repaired");
-                assert_eq!(repaired.repaired, 0, "{told}: {repaired:?}");
-                db.migrations().apply().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
-                assert_clean(&db, &told).await;
-                assert_eq!(people(&db).await, were, "{told}");
-                drop(db);
-                store.clock().advance(Duration::from_secs(130));
-                let db = program::<third::Model>(&store).await;
-                db.migrations().contract().await.unwrap_or_else(|error| panic!("{told}: {error:?}"));
-                assert_clean(&db, &told).await;
-                assert_eq!(people(&db).await, were, "{told}");
-            }
         }
     }
 }
