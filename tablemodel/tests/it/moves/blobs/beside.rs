@@ -1,5 +1,7 @@
 //! The same in one table.
 
+#[path = "onward.rs"]
+mod onward;
 #[path = "people.rs"]
 mod people;
 #[path = "together.rs"]

@@ -3,6 +3,7 @@
 mod beside;
 mod crashes;
 mod of_several;
+mod onward;
 mod people;
 mod releases;
 mod to_several;

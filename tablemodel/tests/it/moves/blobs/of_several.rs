@@ -1,5 +1,7 @@
 //! The same of entities of several rows, in one table, which become others.
 
+#[path = "onward.rs"]
+mod onward;
 #[path = "people.rs"]
 mod people;
 #[path = "together.rs"]

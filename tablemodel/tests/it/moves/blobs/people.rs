@@ -60,7 +60,7 @@ async fn content(db: &Database, blob: &Blob) -> Vec<u8> {
     blob.bytes(db).await.expect("what is linked is there").to_vec()
 }
 
-async fn contents(db: &Database, portrait: &Blob, film: Option<&Blob>) -> (Vec<u8>, Option<Vec<u8>>) {
+pub(super) async fn contents(db: &Database, portrait: &Blob, film: Option<&Blob>) -> (Vec<u8>, Option<Vec<u8>>) {
     let film = match film {
         Some(film) => Some(content(db, film).await),
         None => None,

@@ -128,6 +128,44 @@ macro_rules! releases {
                 Person(Person),
             }
         }
+
+        /// The release that moves them back to the keys of before.
+        pub(super) mod back {
+            use tablemodel::{Upgrade, UpgradeError, prelude::*};
+
+            #[derive(Debug, Clone, PartialEq, TableEntity)]
+            #[table(name = $new, entity_type = "Person", version = 2, frozen, partition = "{name}", row = "m_{team}" $($form)*)]
+            pub(crate) struct PersonV2 {
+                pub(crate) name: String,
+                pub(crate) team: String,
+                #[table(blob(inline_below = 16) $($field)*)]
+                pub(crate) image: Blob,
+                #[table(blob(inline_below = 0) $($field)*)]
+                pub(crate) film: Option<Blob>,
+            }
+
+            #[derive(Debug, Clone, PartialEq, TableEntity)]
+            #[table(name = "People", version = 3, partition = "{team}", row = "p_{name}", moved_from = PersonV2 $($old)*)]
+            pub(crate) struct Person {
+                pub(crate) team: String,
+                pub(crate) name: String,
+                #[table(blob(inline_below = 16) $($old_field)*)]
+                pub(crate) portrait: Blob,
+                #[table(blob(inline_below = 0) $($old_field)*)]
+                pub(crate) film: Option<Blob>,
+            }
+
+            impl Upgrade<PersonV2> for Person {
+                fn upgrade(PersonV2 { name, team, image, film }: PersonV2) -> Result<Self, UpgradeError> {
+                    Ok(Self { team, name, portrait: image, film })
+                }
+            }
+
+            #[derive(Debug, TableModel)]
+            pub(crate) enum Model {
+                Person(Person),
+            }
+        }
     };
 }
 

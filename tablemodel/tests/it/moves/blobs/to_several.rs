@@ -1,5 +1,7 @@
 //! The same, of entities that become several rows.
 
+#[path = "onward.rs"]
+mod onward;
 #[path = "people.rs"]
 mod people;
 #[path = "together.rs"]
