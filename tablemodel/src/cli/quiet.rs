@@ -12,9 +12,10 @@ pub(super) fn quieten_engine() {
     }));
 }
 
-/// Whether a source file is the engine's, wherever the registry or a vendored copy of it stands.
+/// Whether a source file is the engine's, wherever the registry or a vendored copy of it stands: by the folder that its last `src` is in.
 fn is_engines(file: &str) -> bool {
-    file.split(['/', '\\']).any(|part| part == "redb" || part.starts_with("redb-"))
+    let mut folders = file.rsplit(['/', '\\']).skip_while(|folder| *folder != "src").skip(1);
+    folders.next().is_some_and(|package| package == "redb" || package.starts_with("redb-"))
 }
 
 #[cfg(test)]
@@ -27,5 +28,6 @@ mod tests {
         assert!(is_engines(r"C:\vendor\redb\src\db.rs"));
         assert!(!is_engines("tablemodel-store/src/embedded/redb_engine/mod.rs"));
         assert!(!is_engines("src/main.rs"));
+        assert!(!is_engines("/home/redb/.cargo/registry/src/index/tablemodel-0.1.0/src/cli/mod.rs"));
     }
 }

@@ -60,14 +60,10 @@ async fn what_would_be_too_large_is_told_before() {
         let store = store_of::<before::Club>(mode).await;
         // Some 1,000 bytes are free, so that the motto does not fit; or 2,800, and then its row in `People` does not.
         for (id, last) in (0_u32..).zip([100, 32_000, 31_100].into_iter().chain(vec![10; 210])) {
-            let length = |at| {
-                if last < 1_000 {
-                    1
-                } else if at == 15 {
-                    last
-                } else {
-                    32_768
-                }
+            let length = |at| match at {
+                _ if last < 1_000 => 1,
+                15 => last,
+                _ => 32_768,
             };
             let texts = std::array::from_fn(|at| "t".repeat(length(at)));
             store

@@ -133,16 +133,7 @@ macro_rules! releases {
         pub(super) mod back {
             use tablemodel::{Upgrade, UpgradeError, prelude::*};
 
-            #[derive(Debug, Clone, PartialEq, TableEntity)]
-            #[table(name = $new, entity_type = "Person", version = 2, frozen, partition = "{name}", row = "m_{team}" $($form)*)]
-            pub(crate) struct PersonV2 {
-                pub(crate) name: String,
-                pub(crate) team: String,
-                #[table(blob(inline_below = 16) $($field)*)]
-                pub(crate) image: Blob,
-                #[table(blob(inline_below = 0) $($field)*)]
-                pub(crate) film: Option<Blob>,
-            }
+            use super::first::PersonV2;
 
             #[derive(Debug, Clone, PartialEq, TableEntity)]
             #[table(name = "People", version = 3, partition = "{team}", row = "p_{name}", moved_from = PersonV2 $($old)*)]
