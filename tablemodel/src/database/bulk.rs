@@ -21,7 +21,7 @@ use futures_util::{
 use tablemodel_store::limits;
 
 pub(super) use self::held::rows_each;
-use self::held::{Due, Held, Most};
+use self::held::{Due, Held, Lane, Most};
 pub use self::report::{BulkReport, BulkWritten};
 use crate::{
     database::{
@@ -34,7 +34,7 @@ use crate::{
     entity::TableEntity,
     error::{Error, ErrorKind, Result},
     plan::{change::Change, copies::sources, image::Image, known::Known, short_hash::ShortHash},
-    rooms::copy::Source,
+    rooms::copy::{self, Source},
     schema::EntitySchema,
 };
 
@@ -168,6 +168,7 @@ impl<'a> Bulk<'a> {
     ) -> Result<BulkReport> {
         let registered = self.db.writable(schema).await?;
         self.db.check_writable()?;
+        let goes_abreast = self.db.goes_abreast(schema);
         let (most, at_a_time) = match self.db.goes_together(schema) {
             true => (TOGETHER, CONCURRENT_TOGETHER),
             false => (ONE_BATCH, self.db.concurrent_batches()),
@@ -175,6 +176,7 @@ impl<'a> Bulk<'a> {
         let writing = Writing {
             registered,
             change,
+            goes_abreast,
             held: Held::of(schema, most),
             hasher: RandomState::new(),
             busy: HashSet::default(),
@@ -201,6 +203,8 @@ struct Writing<'a> {
     bulk: Bulk<'a>,
     registered: Arc<Registered>,
     change: fn(Image) -> Change,
+    /// Whether entities of several partitions may be one commit.
+    goes_abreast: bool,
     held: Held,
     hasher: RandomState,
     /// Hashes of the keys in flight: a second entity of one key waits for the first, so that writes are never reordered.
@@ -229,7 +233,10 @@ impl Writing<'_> {
         while let Some(image) = self.next_of(&mut images).await {
             taken += 1;
             match image {
-                Ok(image) => self.held.add(image, self.change),
+                Ok(image) => {
+                    let lane = self.lane(&image);
+                    self.held.add(image, lane, self.change);
+                }
                 Err(error) => self.report.failed.push(error.within(&format!("entity {taken} of the load"))),
             }
             self.launch(Asked::OF_MANY).await;
@@ -270,8 +277,11 @@ impl Writing<'_> {
     /// Sends what is due, each batch as soon as there is room.
     async fn launch(&mut self, asked: Asked) {
         while !self.is_stopped()
-            && let Some(Due { changes, bytes }) = self.held.due.pop_front()
+            && let Some(Due { mut changes, bytes }) = self.held.due.pop_front()
         {
+            if self.goes_abreast {
+                changes.sort_by(|a, b| a.key().partition.cmp(&b.key().partition)); // those of one stay as they came
+            }
             let mut keys: Vec<_> = changes.iter().map(|change| self.hasher.hash_one(change.key())).collect();
             if let Some(first) = changes.first().filter(|change| change.schema().has_shared_rows()) {
                 // Rows that several entities share are written by one flight at a time.
@@ -307,6 +317,18 @@ impl Writing<'_> {
             }
         }
         room.await
+    }
+
+    /// Those that rest on entities elsewhere go with others that do, whatever their partitions are: each would else wait until the one
+    /// before it has written the source that both copy.
+    fn lane(&self, image: &Image) -> Lane {
+        let is_away = |copy| {
+            copy::source(image, copy).is_ok_and(|source| {
+                source.is_some_and(|source| !source.is_beside(image.schema, &image.key.partition))
+            })
+        };
+        let goes_abreast = self.goes_abreast && image.schema.copies.iter().any(is_away);
+        (!goes_abreast).then(|| image.key.partition.clone())
     }
 
     fn is_full(&self) -> bool {
@@ -348,7 +370,7 @@ impl Writing<'_> {
     }
 }
 
-/// Makes changes of one partition as one batch; where one of them is refused, in halves.
+/// Makes changes of one partition as one batch, and of several as one commit; where one of them is refused, in halves.
 async fn write_changes(db: &Database, registered: &Registered, changes: &[Change], asked: Asked) -> BulkReport {
     let mut report = BulkReport::default();
     let mut rest = vec![changes];
@@ -357,8 +379,13 @@ async fn write_changes(db: &Database, registered: &Registered, changes: &[Change
         let together = changes.len() > 1 && db.goes_together(first.schema());
         let asked = if together { Asked::TOGETHER } else { asked };
         db.note_traffic();
-        match db.write_untold(registered, &first.key().partition, changes, asked).await {
-            Ok(_) => {
+        let is_of_one = changes.last().is_some_and(|last| last.key().partition == first.key().partition);
+        let written = match is_of_one {
+            true => db.write_untold(registered, &first.key().partition, changes, asked).await.map(|()| true),
+            false => db.write_abreast(registered, changes).await,
+        };
+        match written {
+            Ok(true) => {
                 report.written += changes.len() as u64;
                 report.batches += 1;
             }
@@ -366,7 +393,7 @@ async fn write_changes(db: &Database, registered: &Registered, changes: &[Change
                 let each = changes.iter().map(|change| (change.schema().entity_type, change.key().clone()));
                 report.failed.extend(each.map(|(entity, key)| error.clone().for_entity(entity, key)));
             }
-            Err(_) => {
+            Ok(false) | Err(_) => {
                 let (first, second) = changes.split_at(changes.len() / 2);
                 rest.extend([second, first]);
             }

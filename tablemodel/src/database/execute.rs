@@ -293,7 +293,7 @@ impl<'a> Run<'a> {
     }
 
     /// The states of indexes that an attempt is planned on, held until it is over.
-    async fn enter(&mut self) -> Result<Arc<Generation>> {
+    pub(super) async fn enter(&mut self) -> Result<Arc<Generation>> {
         self.db.hold_lease().await?;
         let states = self.db.0.registry.enter();
         if self.asked.epoch.is_some_and(|epoch| epoch != states.epoch) {

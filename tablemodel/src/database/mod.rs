@@ -2,6 +2,7 @@
 //!
 //! Only this module and `read` call the store; what a write must touch is decided in `plan`.
 
+mod abreast;
 mod batch;
 mod beside;
 #[cfg(feature = "blob")]

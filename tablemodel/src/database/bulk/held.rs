@@ -1,4 +1,4 @@
-//! What a bulk write holds back: changes that wait for their partition's batch to fill.
+//! What a bulk write holds back: changes that wait for their partition's batch to fill, or for a commit of several.
 //!
 //! Nothing is written here; how many rows a batch comes to is reckoned, and checked when it is planned.
 
@@ -25,9 +25,12 @@ pub(super) struct Most {
     pub(super) bytes: usize,
 }
 
+/// Which changes wait together: those of one partition, or of all those whose changes may be one commit.
+pub(super) type Lane = Option<String>;
+
 /// Changes that wait for their partition's batch to fill.
 pub(super) struct Held {
-    open: HashMap<String, Chunk>,
+    open: HashMap<Lane, Chunk>,
     entities: usize,
     bytes: usize,
     /// What waits no longer, in the order in which it has to be written.
@@ -81,19 +84,19 @@ impl Held {
     }
 
     /// Holds one more; what is full is due.
-    pub(super) fn add(&mut self, image: Image, change: fn(Image) -> Change) {
-        let partition = image.key.partition.clone();
-        let bytes = size::row_bytes_bound(&partition, &image.key.row, &image.fields) * self.copies + blobs(&image);
+    pub(super) fn add(&mut self, image: Image, lane: Lane, change: fn(Image) -> Change) {
+        let bytes =
+            size::row_bytes_bound(&image.key.partition, &image.key.row, &image.fields) * self.copies + blobs(&image);
         let change = change(image);
         let share = self.share(&change, bytes);
         self.entities += 1;
         self.bytes += bytes + share.fetched;
-        let partitions = self.open.len();
-        let chunk = self.open.entry(partition).or_default();
-        let full = (chunk.rows_with(&share) > self.most.rows).then(|| chunk.take(partitions));
+        let lanes = self.open.len();
+        let chunk = self.open.entry(lane).or_default();
+        let full = (chunk.rows_with(&share) > self.most.rows).then(|| chunk.take(lanes));
         chunk.add(change, share);
         let is_large = chunk.bytes >= self.most.bytes || chunk.fetched >= FETCHED_BYTES;
-        let large = is_large.then(|| chunk.take(partitions));
+        let large = is_large.then(|| chunk.take(lanes));
         full.into_iter().chain(large).for_each(|chunk| self.is_due(chunk));
         if self.entities >= HELD_ENTITIES || self.bytes >= HELD_BYTES {
             self.release(HELD_ENTITIES / 2, HELD_BYTES / 2);
@@ -119,17 +122,17 @@ impl Held {
 
     /// Lets the fullest batches go until at most so many entities and bytes are held.
     pub(super) fn release(&mut self, entities: usize, bytes: usize) {
-        let mut partitions: Vec<_> = self.open.iter().map(|(key, chunk)| (chunk.changes.len(), key.clone())).collect();
-        partitions.sort_unstable();
+        let mut lanes: Vec<_> = self.open.iter().map(|(key, chunk)| (chunk.changes.len(), key.clone())).collect();
+        lanes.sort_unstable();
         while (self.entities > entities || self.bytes > bytes)
-            && let Some((_, partition)) = partitions.pop()
+            && let Some((_, lane)) = lanes.pop()
         {
-            self.release_partition(&partition);
+            self.release_lane(&lane);
         }
     }
 
-    fn release_partition(&mut self, partition: &str) {
-        if let Some(chunk) = self.open.remove(partition) {
+    fn release_lane(&mut self, lane: &Lane) {
+        if let Some(chunk) = self.open.remove(lane) {
             self.is_due(chunk);
         }
     }
@@ -147,9 +150,9 @@ impl Held {
 impl Chunk {
     /// What it holds, and leaves room for as much: where one batch was filled, another may be. Not in each of so many partitions that
     /// this would be more than all that may wait.
-    fn take(&mut self, partitions: usize) -> Self {
+    fn take(&mut self, lanes: usize) -> Self {
         let count = self.changes.len();
-        let room = if partitions.saturating_mul(count) <= HELD_ENTITIES { count } else { 0 };
+        let room = if lanes.saturating_mul(count) <= HELD_ENTITIES { count } else { 0 };
         std::mem::replace(self, Self { changes: Vec::with_capacity(room), ..Self::default() })
     }
 
@@ -229,7 +232,7 @@ mod tests {
         let mut held = Held::of(Note::SCHEMA, Most { rows: 100, bytes: 1 << 20 });
         for book in 0..9_000 {
             for id in 0..101 {
-                held.add(Image::of(&Note { book, id }).expect("an image"), Change::Insert);
+                held.add(Image::of(&Note { book, id }).expect("an image"), Some(book.to_string()), Change::Insert);
             }
             held.due.clear();
         }

@@ -12,7 +12,7 @@ pub(in crate::database) struct Asked {
     /// Whether the changes, where they are more than one batch can be, are one commit of several; a row that is not as expected
     /// is then an error, and not looked into.
     pub(in crate::database) together: bool,
-    pub(super) haste: Haste,
+    pub(in crate::database) haste: Haste,
     /// The states of indexes that it is made for: on others nothing is written.
     pub(super) epoch: Option<i64>,
 }

@@ -63,7 +63,7 @@ impl Run<'_> {
     }
 
     /// As `prepare_with_copies`, with what the same commit writes elsewhere for aggregates there.
-    pub(super) async fn prepare_all(&mut self, changes: &[Change]) -> Result<Option<Prepared>> {
+    pub(in crate::database) async fn prepare_all(&mut self, changes: &[Change]) -> Result<Option<Prepared>> {
         self.take_guests(&[], &[]);
         let Some(mut prepared) = self.prepare_with_copies(changes).await? else { return Ok(None) };
         if self.take_guests(&prepared.plans().collect::<Vec<_>>(), &prepared.follows) {

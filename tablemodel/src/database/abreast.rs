@@ -1,0 +1,193 @@
+//! Changes of several partitions as one commit, where the store can: the source that all of them copy is then written once, and not
+//! by each of them in its turn.
+//!
+//! An attempt: each partition is planned by itself, as if it were alone, and no row may be written by two of the plans but a source that
+//! both leave as it is. What is refused, or meets otherwise, comes out once the changes are made apart.
+
+use std::collections::{BTreeSet, HashMap, hash_map::Entry};
+
+use tablemodel_store::{Action, Batch, Operation, StoreError};
+use tokio::task::yield_now;
+
+use crate::{
+    database::{
+        Database, Registered,
+        execute::{Asked, Run},
+        followers::Prepared,
+        turns::Meeting,
+    },
+    error::Result,
+    plan::{
+        batch::{BatchPlan, split},
+        change::{Change, Role},
+        copies::Place,
+    },
+    schema::EntitySchema,
+};
+
+/// How often the commit is tried, where others change what it rests on.
+const ATTEMPTS: u32 = 4;
+/// Partitions that are planned before others may use the thread.
+const IN_ONE_GO: usize = 64;
+
+impl Database {
+    /// Whether changes of this entity in several partitions may be one commit: where they rest on rows of others, and write none that
+    /// they share.
+    pub(super) fn goes_abreast(&self, schema: &EntitySchema) -> bool {
+        self.is_atomic() && schema.has_copies() && !schema.has_shared_rows() && !schema.is_joined()
+    }
+
+    /// Makes changes, of which those of one partition stand side by side, as one commit: all or none; whether they are of a kind
+    /// that can be.
+    pub(super) async fn write_abreast(&self, registered: &Registered, changes: &[Change]) -> Result<bool> {
+        let mut turns = Vec::new();
+        let mut attempt = 0;
+        loop {
+            let states = self.0.registry.enter();
+            let Some((batches, waiting)) = self.abreast(registered, changes).await? else { return Ok(false) };
+            let committed = self.commit_planned(&states, &batches, attempt, Asked::OF_MANY.haste).await;
+            let Err(error) = committed else {
+                for mut run in waiting {
+                    Box::pin(run.follow_late()).await;
+                }
+                return Ok(true);
+            };
+            attempt += 1;
+            match Meeting::of(&error, &batches).filter(|_| attempt < ATTEMPTS && !is_taken(&error, &batches, registered)) {
+                Some(met) => drop(self.turns(BTreeSet::from([met]), &mut turns).await),
+                None => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The batches of the changes, and the runs that are not over with their commit; none where they cannot go together.
+    async fn abreast<'a>(
+        &'a self,
+        registered: &'a Registered,
+        changes: &'a [Change],
+    ) -> Result<Option<(Vec<Batch>, Vec<Run<'a>>)>> {
+        let (mut joined, mut waiting) = (Joined::default(), Vec::new());
+        let partitions = changes.chunk_by(|a, b| a.key().partition == b.key().partition);
+        for (number, changes) in (1..).zip(partitions) {
+            if number % IN_ONE_GO == 0 {
+                yield_now().await;
+            }
+            let Some(first) = changes.first() else { continue };
+            let mut run = Run::new(self, registered, &first.key().partition);
+            run.asked = Asked::TOGETHER;
+            run.enter().await?;
+            let Some(prepared) = run.prepare_all(changes).await? else { return Ok(None) };
+            let Prepared { plan, follows, batches, .. } = prepared;
+            let writes_others = !(follows.is_empty() && run.places.is_empty() && plan.outgoing.is_empty());
+            if writes_others || run.registered.setting.moving {
+                return Ok(None);
+            }
+            let own = (registered.table.as_str(), run.partition);
+            if !joined.add(&Guards::of(&plan, self, own), batches) {
+                return Ok(None);
+            }
+            if !run.copying.late.is_empty() {
+                waiting.push(run);
+            }
+        }
+        Ok(Some((joined.split(), waiting)))
+    }
+}
+
+/// Whether the commit was refused since the key of an entity is taken: it would be again.
+fn is_taken(error: &StoreError, batches: &[Batch], registered: &Registered) -> bool {
+    let failed = error.failed_at().and_then(|at| Some((batches.get(at.batch)?, at.operation)));
+    failed.is_some_and(|(batch, at)| {
+        let action = batch.operations.get(at).map(|operation| &operation.action);
+        batch.table == registered.table && matches!(action, Some(Action::Insert(_)))
+    })
+}
+
+/// The batches of several plans, each row in one of them, once.
+#[derive(Default)]
+struct Joined {
+    batches: Vec<Batch>,
+    /// By table and partition.
+    places: HashMap<(String, String), usize>,
+    /// The rows of each batch, where they stand in it, and whether who writes them leaves them as they are.
+    rows: HashMap<(usize, String), (usize, bool)>,
+}
+
+impl Joined {
+    /// Adds the batches of one more partition; whether they go with the others: no row is then written by two, but sources that both
+    /// have read alike.
+    fn add(&mut self, guards: &Guards<'_>, batches: Vec<Batch>) -> bool {
+        for Batch { table, partition, operations } in batches {
+            let is_guard: Vec<_> = operations.iter().map(|write| guards.has(&table, &partition, &write.row)).collect();
+            let at = self.place(table, partition);
+            let goes = operations.into_iter().zip(is_guard).all(|(write, is_guard)| self.add_row(at, write, is_guard));
+            if !goes {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn place(&mut self, table: String, partition: String) -> usize {
+        match self.places.entry((table, partition)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let (table, partition) = new.key();
+                self.batches.push(Batch::new(table.as_str(), partition.as_str()));
+                *new.insert(self.batches.len() - 1)
+            }
+        }
+    }
+
+    fn add_row(&mut self, at: usize, write: Operation, is_guard: bool) -> bool {
+        let Some(batch) = self.batches.get_mut(at) else { return false };
+        match self.rows.entry((at, write.row.clone())) {
+            Entry::Vacant(new) => {
+                new.insert((batch.operations.len(), is_guard));
+                batch.operations.push(write);
+                true
+            }
+            Entry::Occupied(known) => {
+                let (first, was_guard) = *known.get();
+                let first = batch.operations.get(first).map(|first| &first.action);
+                was_guard && is_guard && first.is_some_and(|first| is_alike(first, &write.action))
+            }
+        }
+    }
+
+    /// All of them, within the limits of each.
+    fn split(self) -> Vec<Batch> {
+        let mut batches = Vec::with_capacity(self.batches.len());
+        self.batches.into_iter().for_each(|batch| split(batch, &mut batches));
+        batches
+    }
+}
+
+/// Whether two that guard a row found the same there. Where neither found one, it does not matter whose tombstone says so.
+fn is_alike(a: &Action, b: &Action) -> bool {
+    matches!((a, b), (Action::Insert(_), Action::Insert(_))) || a == b
+}
+
+/// The sources that a plan leaves as they are.
+struct Guards<'p> {
+    plan: &'p BatchPlan,
+    /// The table of its own rows, with the prefix, and their partition.
+    own: (&'p str, &'p str),
+    /// Those in other partitions: table, with the prefix, partition and row key.
+    away: Vec<(String, &'p str, &'p str)>,
+}
+
+impl<'p> Guards<'p> {
+    fn of(plan: &'p BatchPlan, db: &Database, own: (&'p str, &'p str)) -> Self {
+        let place = |(place, _): &'p (Place, Action)| {
+            (db.table_name(place.away.table), place.away.partition.as_str(), place.row.as_str())
+        };
+        Self { plan, own, away: plan.guards.iter().map(place).collect() }
+    }
+
+    fn has(&self, table: &str, partition: &str, row: &str) -> bool {
+        let is_own = self.own == (table, partition);
+        is_own && self.plan.planned(row).is_some_and(|planned| planned.role == Role::Source)
+            || self.away.iter().any(|guard| (guard.0.as_str(), guard.1, guard.2) == (table, partition, row))
+    }
+}
