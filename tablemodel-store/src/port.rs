@@ -88,6 +88,19 @@ pub trait TableStore: Send + Sync + 'static {
         self.show(table, &RowKey::new(partition, row), see)
     }
 
+    /// As [`show_at`](Self::show_at), of a row that will not be asked for again as it is, since the caller is about to write it: a store that
+    /// keeps rows that are looked up need not keep this one.
+    ///
+    /// Need not be implemented: it is `show_at` then.
+    fn show_in_passing(
+        &self,
+        table: &str,
+        key: (&str, &str),
+        see: &mut dyn FnMut(&Shown<'_>),
+    ) -> Option<Result<bool, StoreError>> {
+        self.show_at(table, key, see)
+    }
+
     /// Shows the rows of a page of a query to `see` until that breaks, by a store that need not wait for them; where the
     /// next page begins. `None`: [`query`](Self::query) has to be asked.
     ///

@@ -118,15 +118,18 @@ impl Table<'_> {
         Ok(told.map(|row| row.map(|row| row.at(key.clone()))))
     }
 
-    /// One row as the store shows it, if it shows rows, whole; and as it shows it at a key in two pieces, in one piece.
-    pub(super) fn shown(&self, key: &RowKey) -> Result<Option<[Option<Row>; 2]>, StoreError> {
-        let (mut whole, mut kept) = (Ok(None), Ok(None));
+    /// One row as the store shows it, if it shows rows, whole; as it shows it at a key in two pieces, in one piece; and as it shows it in
+    /// passing.
+    pub(super) fn shown(&self, key: &RowKey) -> Result<Option<[Option<Row>; 3]>, StoreError> {
+        let (mut whole, mut kept, mut passed) = (Ok(None), Ok(None), Ok(None));
         let see = &mut |row: &Shown<'_>| whole = row.row().map(Some);
         let Some(there) = self.store.show(&self.name, key, see).transpose()? else { return Ok(None) };
         let (pieces, see) = ((&*key.partition, &*key.row), &mut |row: &Shown<'_>| kept = row.keep().map(Some));
         let is_there = self.store.show_at(&self.name, pieces, see).transpose()?.unwrap_or_default();
+        let see = &mut |row: &Shown<'_>| passed = row.row().map(Some);
+        let was_there = self.store.show_in_passing(&self.name, pieces, see).transpose()?.unwrap_or_default();
         let kept = kept?.filter(|_| is_there).map(|kept| kept.row());
-        Ok(Some([whole?.filter(|_| there), kept]))
+        Ok(Some([whole?.filter(|_| there), kept, passed?.filter(|_| was_there)]))
     }
 
     /// Whether the store tells of a row at once, if it does so.

@@ -92,10 +92,14 @@ pub(super) async fn a_row_shown_is_the_row(bench: &Bench) -> Checked {
         table.act("p", "r", Action::InsertOrReplace(n(number))).await?;
         if let Some(shown) = table.shown(&there)? {
             let row = table.get("p", "r").await?;
-            ensure_eq!(shown, [row.clone(), row], "the row shown, and as it was kept, against the row");
+            ensure_eq!(
+                shown,
+                [row.clone(), row.clone(), row],
+                "the row shown, as it was kept, and in passing, against the row"
+            );
         }
         if let Some(shown) = table.shown(&gone)? {
-            ensure_eq!(shown, [None, None], "a deleted row");
+            ensure_eq!(shown, [None, None, None], "a deleted row");
         }
     }
     Ok(())

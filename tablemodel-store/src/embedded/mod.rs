@@ -330,6 +330,18 @@ impl TableStore for EmbeddedStore {
         }
     }
 
+    fn show_in_passing(
+        &self,
+        table: &str,
+        key: (&str, &str),
+        see: &mut dyn FnMut(&Shown<'_>),
+    ) -> Option<Result<bool, StoreError>> {
+        match self.0.views.current() {
+            Ok(view) => view.show_in_passing(table, key, see),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
     fn show_page(
         &self,
         query: &Query,

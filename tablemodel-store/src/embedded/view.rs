@@ -9,6 +9,8 @@ use super::{
     codec::StoredRow,
     dictionary::Dictionary,
     engine::{Engine, Snapshot},
+    guest::Guest,
+    kept::Shelf,
     keys::{LookupKey, at_row},
     rows::{Change, Ended, Mark, ReadRow, Rows},
     sight::Sight,
@@ -62,6 +64,33 @@ impl<S: Snapshot> View<S> {
                 see(&Shown::stored(sight.map_err(|error| at_row(error, table, row.parts().0))?));
                 Ok(true)
             })
+        })
+    }
+
+    /// As [`show`](Self::show), where the row lies: it is not kept.
+    pub(super) fn show_in_passing(
+        &self,
+        table: &str,
+        (partition, row): (&str, &str),
+        see: &mut dyn FnMut(&Shown<'_>),
+    ) -> Option<Result<bool, StoreError>> {
+        self.shows_rows().then(|| {
+            let space = self.catalogue.rows(table)?;
+            if partition.as_bytes().contains(&0) {
+                return Ok(false); // as below
+            }
+            let mut room = LookupKey::new();
+            let key = room.bytes(partition, row);
+            let (mut guest, shelf) = (Guest::default(), Shelf::new());
+            let shown = self.snapshot.get(space, key, |value| {
+                let row = StoredRow::checked(space, key, value)?.open(&self.names)?;
+                let row = Shown::stored(Sight::new(key, row, &self.names, &shelf));
+                guest.run(|| see(&row));
+                Ok(())
+            });
+            guest.leave();
+            let shown = shown?.transpose().map_err(|error| at_row(error, table, key))?;
+            Ok(shown.is_some())
         })
     }
 
@@ -299,6 +328,32 @@ mod tests {
         assert_eq!(seen, 2);
         let row = view.get("People", &RowKey::new("p", "r")).unwrap().unwrap();
         assert_eq!(row.properties.get("City"), Some(crate::ValueRef::String("x")));
+    }
+
+    #[test]
+    fn a_row_shown_in_passing_is_not_kept() {
+        let view = keeping();
+        let key = ("p", "r");
+        let is_kept = |view: &View<_>| {
+            let key = key_bytes(key.0, key.1);
+            view.rows.get(Mark::of(Space::Rows(TableId(1)), &key), &key).is_some()
+        };
+        let mut seen = Vec::new();
+        let passed = view.show_in_passing("People", key, &mut |row| seen.push(row.row().unwrap()));
+        assert!(passed.unwrap().unwrap() && !is_kept(&view));
+        assert!(shown(&view, &mut |row| seen.push(row.row().unwrap())).unwrap().unwrap() && is_kept(&view));
+        assert_eq!(seen[0], seen[1]);
+        assert!(!view.show_in_passing("People", ("p", "s"), &mut |_| panic!("no row")).unwrap().unwrap());
+        let missing = view.show_in_passing("Nobody", key, &mut |_| panic!("no table")).unwrap();
+        assert_eq!(missing.unwrap_err().kind(), StoreErrorKind::TableNotFound);
+    }
+
+    #[test]
+    fn a_panic_of_who_is_shown_a_row_in_passing_is_not_taken_for_damage() {
+        let view = keeping();
+        let shown = || view.show_in_passing("People", ("p", "r"), &mut |_| panic!("the caller's own words"));
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(shown)).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"the caller's own words"));
     }
 
     #[test]

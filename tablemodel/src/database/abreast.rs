@@ -12,8 +12,11 @@ use tokio::task::yield_now;
 use crate::{
     database::{
         Database, Registered,
+        calls::ATTEMPTS,
         execute::{Asked, Run},
         followers::Prepared,
+        outbox::is_race,
+        registry::Generation,
         turns::Meeting,
     },
     error::Result,
@@ -25,8 +28,8 @@ use crate::{
     schema::EntitySchema,
 };
 
-/// How often the commit is tried, where others change what it rests on.
-const ATTEMPTS: u32 = 4;
+/// How often they are planned, where others change what that rests on.
+const TRIES: u32 = 4;
 /// Partitions that are planned before others may use the thread.
 const IN_ONE_GO: usize = 64;
 
@@ -41,32 +44,28 @@ impl Database {
     /// that can be.
     pub(super) async fn write_abreast(&self, registered: &Registered, changes: &[Change]) -> Result<bool> {
         let mut turns = Vec::new();
-        let mut attempt = 0;
-        loop {
+        for is_last in (1..=TRIES).map(|number| number == TRIES) {
             let states = self.0.registry.enter();
-            let Some((batches, waiting)) = self.abreast(registered, changes).await? else { return Ok(false) };
-            let committed = self.commit_planned(&states, &batches, attempt, Asked::OF_MANY.haste).await;
-            let Err(error) = committed else {
-                for mut run in waiting {
+            let Some(mut abreast) = self.abreast(registered, changes).await? else { return Ok(false) };
+            let Some(error) = self.commit_abreast(&states, &mut abreast).await? else {
+                for run in abreast.sides.iter_mut().map(|(run, _)| run).filter(|run| !run.copying.late.is_empty()) {
                     Box::pin(run.follow_late()).await;
                 }
                 return Ok(true);
             };
-            attempt += 1;
-            match Meeting::of(&error, &batches).filter(|_| attempt < ATTEMPTS && !is_taken(&error, &batches, registered)) {
-                Some(met) => drop(self.turns(BTreeSet::from([met]), &mut turns).await),
-                None => return Err(error.into()),
+            match Meeting::of(&error, &abreast.batches) {
+                Some(met) if !(is_last || is_taken(&error, &abreast.batches, registered)) => {
+                    self.turns(BTreeSet::from([met]), &mut turns).await;
+                }
+                _ => return Err(error.into()),
             }
         }
+        Ok(false)
     }
 
-    /// The batches of the changes, and the runs that are not over with their commit; none where they cannot go together.
-    async fn abreast<'a>(
-        &'a self,
-        registered: &'a Registered,
-        changes: &'a [Change],
-    ) -> Result<Option<(Vec<Batch>, Vec<Run<'a>>)>> {
-        let (mut joined, mut waiting) = (Joined::default(), Vec::new());
+    /// The plans of the changes, and what they come to; none where they cannot go together.
+    async fn abreast<'a>(&'a self, registered: &'a Registered, changes: &'a [Change]) -> Result<Option<Abreast<'a>>> {
+        let (mut joined, mut sides) = (Joined::default(), Vec::new());
         let partitions = changes.chunk_by(|a, b| a.key().partition == b.key().partition);
         for (number, changes) in (1..).zip(partitions) {
             if number % IN_ONE_GO == 0 {
@@ -86,12 +85,37 @@ impl Database {
             if !joined.add(&Guards::of(&plan, self, own), batches) {
                 return Ok(None);
             }
-            if !run.copying.late.is_empty() {
-                waiting.push(run);
+            if sides.is_empty() || !run.copying.late.is_empty() {
+                sides.push((run, plan));
             }
         }
-        Ok(Some((joined.split(), waiting)))
+        Ok(Some(Abreast { batches: joined.split(), sides }))
     }
+
+    /// Commits them, again where the store is busy, or does not tell whether it has; what they met, if they were refused.
+    async fn commit_abreast(&self, states: &Generation, abreast: &mut Abreast<'_>) -> Result<Option<StoreError>> {
+        let Some((run, plan)) = abreast.sides.first_mut() else { return Ok(None) };
+        for attempt in 0..ATTEMPTS {
+            let committed = self.commit_planned(states, &abreast.batches, attempt, run.asked.haste).await;
+            let Err(error) = committed else { return Ok(None) };
+            if is_race(error.kind()) && !run.is_ambiguous() {
+                return Ok(Some(error));
+            }
+            // All are written where those of one partition are.
+            if run.after_failure(error, plan, &[]).await?.is_some() {
+                return Ok(None);
+            }
+            self.pause(attempt).await;
+        }
+        Err(run.exhausted())
+    }
+}
+
+/// Changes that are to be one commit.
+struct Abreast<'a> {
+    batches: Vec<Batch>,
+    /// The first of them, by which it is known whether they were made, and those that are not over with their commit.
+    sides: Vec<(Run<'a>, BatchPlan)>,
 }
 
 /// Whether the commit was refused since the key of an entity is taken: it would be again.

@@ -2,6 +2,7 @@
 //!
 //! Not atomic as a whole, and says so: each batch is all or nothing, and what failed is reported entity by entity.
 
+mod halves;
 mod held;
 mod report;
 
@@ -21,18 +22,20 @@ use futures_util::{
 use tablemodel_store::limits;
 
 pub(super) use self::held::rows_each;
-use self::held::{Due, Held, Lane, Most};
 pub use self::report::{BulkReport, BulkWritten};
+use self::{
+    halves::write_changes,
+    held::{Due, Held, Lane, Most},
+};
 use crate::{
     database::{
         Database, Registered,
         beside::{Beside, Room, let_go},
         execute::Asked,
         flights::BYTES_IN_FLIGHT,
-        vain::{is_of_a_race, is_of_all},
     },
     entity::TableEntity,
-    error::{Error, ErrorKind, Result},
+    error::Result,
     plan::{change::Change, copies::sources, image::Image, known::Known, short_hash::ShortHash},
     rooms::copy::{self, Source},
     schema::EntitySchema,
@@ -97,7 +100,8 @@ impl<'a> Bulk<'a> {
     /// store single writes overtake the batches that wait.
     ///
     /// Entities that meet in a row (a list, an aggregate, the source of a copy) are written by one request at a time, which writes
-    /// that row once. Where the store commits several batches atomically, up to 8,000 such rows are one commit.
+    /// that row once. Where the store commits several batches atomically, up to 8,000 such rows are one commit: those of one
+    /// partition, and where they copy from others and share neither lists nor aggregates, those of all.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -323,9 +327,8 @@ impl Writing<'_> {
     /// before it has written the source that both copy.
     fn lane(&self, image: &Image) -> Lane {
         let is_away = |copy| {
-            copy::source(image, copy).is_ok_and(|source| {
-                source.is_some_and(|source| !source.is_beside(image.schema, &image.key.partition))
-            })
+            copy::source(image, copy)
+                .is_ok_and(|source| source.is_some_and(|source| !source.is_beside(image.schema, &image.key.partition)))
         };
         let goes_abreast = self.goes_abreast && image.schema.copies.iter().any(is_away);
         (!goes_abreast).then(|| image.key.partition.clone())
@@ -367,48 +370,5 @@ impl Writing<'_> {
             progress(self.report.written);
         }
         changes
-    }
-}
-
-/// Makes changes of one partition as one batch, and of several as one commit; where one of them is refused, in halves.
-async fn write_changes(db: &Database, registered: &Registered, changes: &[Change], asked: Asked) -> BulkReport {
-    let mut report = BulkReport::default();
-    let mut rest = vec![changes];
-    while let Some(changes) = rest.pop() {
-        let Some(first) = changes.first() else { continue };
-        let together = changes.len() > 1 && db.goes_together(first.schema());
-        let asked = if together { Asked::TOGETHER } else { asked };
-        db.note_traffic();
-        let is_of_one = changes.last().is_some_and(|last| last.key().partition == first.key().partition);
-        let written = match is_of_one {
-            true => db.write_untold(registered, &first.key().partition, changes, asked).await.map(|()| true),
-            false => db.write_abreast(registered, changes).await,
-        };
-        match written {
-            Ok(true) => {
-                report.written += changes.len() as u64;
-                report.batches += 1;
-            }
-            Err(error) if changes.len() == 1 || concerns_all(&error, together) => {
-                let each = changes.iter().map(|change| (change.schema().entity_type, change.key().clone()));
-                report.failed.extend(each.map(|(entity, key)| error.clone().for_entity(entity, key)));
-            }
-            Ok(false) | Err(_) => {
-                let (first, second) = changes.split_at(changes.len() / 2);
-                rest.extend([second, first]);
-            }
-        }
-    }
-    report
-}
-
-/// Whether each entity of the batch would meet the same error, or may have been written.
-fn concerns_all(error: &Error, together: bool) -> bool {
-    match error.kind() {
-        ErrorKind::OutcomeUnknown => true,
-        ErrorKind::Unavailable if together => is_of_all(error), // else rows of others that go with them kept changing: fewer may do better
-        // Else another is busy with what that one asks for, or that one's blob is refused.
-        ErrorKind::Denied | ErrorKind::Unavailable => error.operation().is_none() && !is_of_a_race(error),
-        _ => is_of_all(error),
     }
 }

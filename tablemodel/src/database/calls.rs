@@ -60,11 +60,31 @@ impl Database {
         key: (&str, &str),
         see: &mut dyn FnMut(&Shown<'_>),
     ) -> Option<Result<bool>> {
+        self.shown(table, see, |see| self.0.store.show_at(table, key, see))
+    }
+
+    /// The same, of a row that is about to be written.
+    pub(crate) fn show_row_in_passing(
+        &self,
+        table: &str,
+        key: (&str, &str),
+        see: &mut dyn FnMut(&Shown<'_>),
+    ) -> Option<Result<bool>> {
+        self.shown(table, see, |see| self.0.store.show_in_passing(table, key, see))
+    }
+
+    #[inline]
+    fn shown(
+        &self,
+        table: &str,
+        see: &mut dyn FnMut(&Shown<'_>),
+        show: impl FnOnce(&mut dyn FnMut(&Shown<'_>)) -> Option<std::result::Result<bool, StoreError>>,
+    ) -> Option<Result<bool>> {
         let result = match self.begun() {
-            None => self.0.store.show_at(table, key, see)?,
+            None => show(see)?,
             begun => {
                 let mut bytes = None;
-                let result = self.0.store.show_at(table, key, &mut |row| {
+                let result = show(&mut |row| {
                     bytes = Some(observe::shown_bytes(row));
                     see(row);
                 })?;

@@ -193,16 +193,16 @@ impl Database {
     ) -> Result<Batch> {
         let (holder, mut action) = (registered.holder(&key), Ok(None));
         let see = &mut |row: &Shown<'_>| action = follow::write(holder, row, held, context);
-        let action = match self.show_row(&registered.table, (&key.partition, &key.row), see) {
+        let action = match self.show_row_in_passing(&registered.table, (&key.partition, &key.row), see) {
             Some(was_shown) => was_shown.and(action)?,
             None => match self.get_row(&registered.table, &key).await? {
                 Some(found) => follow::write(holder, &Shown::new(&found), held, context)?,
                 None => None,
             },
         };
-        let mut batch = Batch::new(registered.table.as_str(), key.partition);
-        batch.operations.extend(action.map(|action| Operation { row: key.row, action }));
-        Ok(batch)
+        // Each batch is one of many: it has room for one operation, and not for those that `extend` would make room for.
+        let operations = action.map_or_else(Vec::new, |action| vec![Operation { row: key.row, action }]);
+        Ok(Batch { operations, ..Batch::new(registered.table.as_str(), key.partition) })
     }
 
     /// The rows of one partition at these row keys: by one query as far as they stand close together, the others one by one.

@@ -176,8 +176,11 @@ fn replace(
     let sequence = sequence_after(system::told_sequence(read.get(system::SEQUENCE)), context.now);
     let before = read.get(system::OPERATIONS);
     let operations = context.operation.map(|operation| system::with_operation_told(before, operation));
-    let mut change: Vec<_> = own.iter().flat_map(|held| held.change()).collect();
-    change.extend(system::stamps(schema.discriminator, sequence, operations.as_deref()));
+    let stamps = system::stamps(schema.discriminator, sequence, operations.as_deref());
+    let copied = own.iter().map(|held| held.properties.len()).sum::<usize>();
+    let mut change = Vec::with_capacity(copied + stamps.size_hint().1.unwrap_or_default());
+    own.iter().for_each(|held| change.extend(held.change()));
+    change.extend(stamps);
     change.sort_unstable_by_key(|(name, _)| *name);
     Ok(Action::Replace(row.changed(&change)?, Condition::Match(row.etag())))
 }

@@ -20,6 +20,7 @@ mod bad_input;
 mod between;
 mod blob;
 mod bulk;
+mod bulk_abreast;
 mod bulk_lanes;
 mod bulk_shared;
 mod claims;
