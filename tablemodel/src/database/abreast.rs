@@ -1,8 +1,8 @@
-//! Changes of several partitions as one commit, where the store can: the source that all of them copy is then written once, and not
-//! by each of them in its turn.
+//! Changes of several partitions as one commit, where the store can: the source that all of them copy is then written once, and so is the
+//! total that all add to, and not by each of them in its turn.
 //!
-//! An attempt: each partition is planned by itself, as if it were alone, and no row may be written by two of the plans but a source that
-//! both leave as it is. What is refused, or meets otherwise, comes out once the changes are made apart.
+//! An attempt: each partition is planned by itself, as if it were alone, and then what they all add to elsewhere. No row may be written by two
+//! of the plans but a source that both leave as it is. What is refused, or meets otherwise, comes out once the changes are made apart.
 
 use std::collections::{BTreeSet, HashMap, hash_map::Entry};
 
@@ -13,7 +13,7 @@ use crate::{
     database::{
         Database, Registered,
         calls::ATTEMPTS,
-        execute::{Asked, Run},
+        execute::{Asked, Places, Run},
         followers::Prepared,
         outbox::is_race,
         registry::Generation,
@@ -34,10 +34,10 @@ const TRIES: u32 = 4;
 const IN_ONE_GO: usize = 64;
 
 impl Database {
-    /// Whether changes of this entity in several partitions may be one commit: where they rest on rows of others, and write none that
-    /// they share.
+    /// Whether changes of this entity in several partitions may be one commit, since they meet elsewhere.
     pub(super) fn goes_abreast(&self, schema: &EntitySchema) -> bool {
-        self.is_atomic() && schema.has_copies() && !schema.has_shared_rows() && !schema.is_joined()
+        let meets = schema.has_copies() || schema.has_aggregates_elsewhere();
+        self.is_atomic() && meets && !schema.has_lists() && !schema.is_joined()
     }
 
     /// Makes changes, of which those of one partition stand side by side, as one commit: all or none; whether they are of a kind
@@ -65,7 +65,7 @@ impl Database {
 
     /// The plans of the changes, and what they come to; none where they cannot go together.
     async fn abreast<'a>(&'a self, registered: &'a Registered, changes: &'a [Change]) -> Result<Option<Abreast<'a>>> {
-        let (mut joined, mut sides) = (Joined::default(), Vec::new());
+        let (mut joined, mut sides, mut places) = (Joined::default(), Vec::new(), Places::new());
         let partitions = changes.chunk_by(|a, b| a.key().partition == b.key().partition);
         for (number, changes) in (1..).zip(partitions) {
             if number % IN_ONE_GO == 0 {
@@ -75,19 +75,26 @@ impl Database {
             let mut run = Run::new(self, registered, &first.key().partition);
             run.asked = Asked::TOGETHER;
             run.enter().await?;
-            let Some(prepared) = run.prepare_all(changes).await? else { return Ok(None) };
+            let Some(prepared) = run.prepare_with_guests(changes).await? else { return Ok(None) };
             let Prepared { plan, follows, batches, .. } = prepared;
-            let writes_others = !(follows.is_empty() && run.places.is_empty() && plan.outgoing.is_empty());
-            if writes_others || run.registered.setting.moving {
-                return Ok(None);
+            if !follows.is_empty() || !plan.outgoing.is_empty() || run.registered.setting.moving {
+                return Ok(None); // others are written with it
             }
             let own = (registered.table.as_str(), run.partition);
             if !joined.add(&Guards::of(&plan, self, own), batches) {
                 return Ok(None);
             }
+            for (away, contributions) in run.places_apart(&[&plan], None) {
+                places.entry(away).or_default().extend(contributions);
+            }
             if sides.is_empty() || !run.copying.late.is_empty() {
                 sides.push((run, plan));
             }
+        }
+        if let Some((run, _)) = sides.first_mut()
+            && !joined.add(&Guards::default(), run.join_places(places, Vec::new()).await?)
+        {
+            return Ok(None);
         }
         Ok(Some(Abreast { batches: joined.split(), sides }))
     }
@@ -193,10 +200,10 @@ fn is_alike(a: &Action, b: &Action) -> bool {
 }
 
 /// The sources that a plan leaves as they are.
+#[derive(Default)]
 struct Guards<'p> {
-    plan: &'p BatchPlan,
-    /// The table of its own rows, with the prefix, and their partition.
-    own: (&'p str, &'p str),
+    /// The plan, the table of its own rows, with the prefix, and their partition.
+    own: Option<(&'p BatchPlan, (&'p str, &'p str))>,
     /// Those in other partitions: table, with the prefix, partition and row key.
     away: Vec<(String, &'p str, &'p str)>,
 }
@@ -206,12 +213,12 @@ impl<'p> Guards<'p> {
         let place = |(place, _): &'p (Place, Action)| {
             (db.table_name(place.away.table), place.away.partition.as_str(), place.row.as_str())
         };
-        Self { plan, own, away: plan.guards.iter().map(place).collect() }
+        Self { own: Some((plan, own)), away: plan.guards.iter().map(place).collect() }
     }
 
     fn has(&self, table: &str, partition: &str, row: &str) -> bool {
-        let is_own = self.own == (table, partition);
-        is_own && self.plan.planned(row).is_some_and(|planned| planned.role == Role::Source)
+        let own = self.own.filter(|(_, own)| *own == (table, partition)).and_then(|(plan, _)| plan.planned(row));
+        own.is_some_and(|planned| planned.role == Role::Source)
             || self.away.iter().any(|guard| (guard.0.as_str(), guard.1, guard.2) == (table, partition, row))
     }
 }

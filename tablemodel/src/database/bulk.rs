@@ -101,7 +101,7 @@ impl<'a> Bulk<'a> {
     ///
     /// Entities that meet in a row (a list, an aggregate, the source of a copy) are written by one request at a time, which writes
     /// that row once. Where the store commits several batches atomically, up to 8,000 such rows are one commit: those of one
-    /// partition, and where they copy from others and share neither lists nor aggregates, those of all.
+    /// partition; and those of all, where they copy or count in others and share no lists.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
@@ -287,9 +287,12 @@ impl Writing<'_> {
                 changes.sort_by(|a, b| a.key().partition.cmp(&b.key().partition)); // those of one stay as they came
             }
             let mut keys: Vec<_> = changes.iter().map(|change| self.hasher.hash_one(change.key())).collect();
-            if let Some(first) = changes.first().filter(|change| change.schema().has_shared_rows()) {
+            if let (Some(first), Some(last)) = (changes.first(), changes.last())
+                && first.schema().has_shared_rows()
+            {
                 // Rows that several entities share are written by one flight at a time.
-                keys.push(self.hasher.hash_one(&first.key().partition));
+                let partition = &first.key().partition;
+                keys.push(self.hasher.hash_one((*partition == last.key().partition).then_some(partition)));
             }
             let copying = changes.iter().filter(|change| !change.schema().copies.is_empty());
             keys.extend(copying.flat_map(|change| self.guarded(change)));
@@ -323,15 +326,15 @@ impl Writing<'_> {
         room.await
     }
 
-    /// Those that rest on entities elsewhere go with others that do, whatever their partitions are: each would else wait until the one
-    /// before it has written the source that both copy.
+    /// Those that copy from entities elsewhere, or add to some, go with others that do, whatever their partitions are: each would else
+    /// wait until the one before it has written what both meet in.
     fn lane(&self, image: &Image) -> Lane {
-        let is_away = |copy| {
-            copy::source(image, copy)
-                .is_ok_and(|source| source.is_some_and(|source| !source.is_beside(image.schema, &image.key.partition)))
-        };
-        let goes_abreast = self.goes_abreast && image.schema.copies.iter().any(is_away);
-        (!goes_abreast).then(|| image.key.partition.clone())
+        let schema = image.schema;
+        let is_away = |source: Source| !source.is_beside(schema, &image.key.partition);
+        let copies =
+            || schema.copies.iter().any(|copy| copy::source(image, copy).is_ok_and(|of| of.is_some_and(is_away)));
+        let adds = || schema.aggregates.iter().any(|aggregate| !aggregate.is_beside(schema));
+        (!(self.goes_abreast && (copies() || adds()))).then(|| image.key.partition.clone())
     }
 
     fn is_full(&self) -> bool {

@@ -15,11 +15,10 @@ mod reads;
 mod sizes;
 pub(super) mod waits;
 
-pub(super) use self::asked::Asked;
 pub(crate) use self::outcome::Outcome;
 pub(super) use self::reads::{has_moving_blobs, is_read_alone};
+pub(super) use self::{asked::Asked, contributions::Places};
 use self::{
-    contributions::Places,
     current::Current,
     outcome::outcomes,
     sizes::{check_count, check_sizes},

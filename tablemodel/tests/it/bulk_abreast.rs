@@ -1,5 +1,5 @@
-//! Bulk writing of entities of many partitions that copy the same sources: where the store can, they are one commit, which writes each
-//! source once; what cannot go with the others comes out as if it went alone.
+//! Bulk writing of entities of many partitions that copy the same sources and add to the same totals: where the store can, they are one
+//! commit, which writes each of those once; what cannot go with the others comes out as if it went alone.
 
 use std::{
     collections::BTreeSet,
@@ -39,13 +39,26 @@ struct Card {
     name: String,
 }
 
-/// Alone in its partition, with an index row elsewhere whose values are unique.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Towns", partition = "{number}", row = "town")]
+struct Town {
+    number: u32,
+    #[table(aggregate)]
+    pets: i64,
+    #[table(aggregate)]
+    last_chip: Option<u32>,
+}
+
+/// Alone in its partition, with an index row elsewhere whose values are unique, and counted elsewhere.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Pets", partition = "{id:05}", row = "pet")]
 #[table(index(by_chip, table = "Chips", partition = "{chip}", row = "chip", unique, keys_only))]
+#[table(count(Town, key(number = town), into = pets))]
+#[table(max(Town, key(number = town), of = chip, into = last_chip))]
 struct Pet {
     id: u32,
     chip: u32,
+    town: u32,
     owner: u32,
     #[table(copy_of(Owner, key(number = owner)))]
     card: Option<Card>,
@@ -80,6 +93,7 @@ struct Chip {
 #[derive(TableModel)]
 enum Model {
     Owner(Owner),
+    Town(Town),
     Pet(Pet),
     Licence(Licence),
     Collar(Collar),
@@ -90,16 +104,19 @@ fn owner(number: u32) -> Owner {
 }
 
 fn pet(id: u32, owner: u32) -> Pet {
-    Pet { id, chip: 1_000 + id, owner, card: None }
+    Pet { id, chip: 1_000 + id, town: id % 3, owner, card: None }
 }
 
 fn licence(id: u32, owner: u32) -> Licence {
     Licence { id, owner, card: Card { name: String::new() } }
 }
 
-/// With the owners 0 to 5: the seventh is not there.
+/// With the owners 0 to 5, and two towns of three: the others are not there.
 async fn database(mode: Consistency) -> TestDatabase {
     let db = store_of::<Model>(mode).await;
+    for number in 0..2 {
+        db.insert(&Town { number, pets: 0, last_chip: None }).await.unwrap();
+    }
     for number in 0..6 {
         db.insert(&owner(number)).await.unwrap();
     }
@@ -113,7 +130,7 @@ async fn insert<E: TableEntity>(
     db.bulk().insert_all(stream::iter(entities)).await.unwrap()
 }
 
-/// That every pet has its owner's name as it is, and each its chip; gives how many there are.
+/// That every pet has its owner's name as it is, and each its chip, and that towns count them; gives how many there are.
 async fn assert_exact(db: &TestDatabase, told: &str) -> u64 {
     db.fail(Script::new());
     for _ in 0..20 {
@@ -123,7 +140,7 @@ async fn assert_exact(db: &TestDatabase, told: &str) -> u64 {
         }
     }
     assert_clean(db, told).await;
-    let (mut count, mut chips) = (0, BTreeSet::new());
+    let (mut towns, mut chips) = ([(0, None); 3], BTreeSet::new());
     for id in 0..400 {
         let Some(pet) = Pet::find().id(id).one(db).await.unwrap() else { continue };
         let owner = Owner::find().number(pet.owner).one(db).await.unwrap();
@@ -132,9 +149,18 @@ async fn assert_exact(db: &TestDatabase, told: &str) -> u64 {
         assert!(chips.insert(pet.chip), "{told}: {pet:?}");
         let by_chip = Pet::by_chip().chip(pet.chip).one(db).await.unwrap();
         assert_eq!(by_chip.map(|found| found.id), Some(id), "{told}");
-        count += 1;
+        let town = &mut towns[pet.town as usize];
+        *town = (town.0 + 1, town.1.max(Some(pet.chip)));
     }
-    count
+    for (number, (count, last)) in (0..).zip(towns) {
+        let town = || Town::find().number(number);
+        assert_eq!(db.total(town(), Town::PETS).await.unwrap(), count, "{told}: {number}");
+        assert_eq!(db.total(town(), Town::LAST_CHIP).await.unwrap(), last, "{told}: {number}");
+        if let Some(town) = town().one(db).await.unwrap() {
+            assert_eq!((town.pets, town.last_chip), (count, last), "{told}: {number}");
+        }
+    }
+    towns.into_iter().map(|(count, _)| count as u64).sum()
 }
 
 /// The commits from here on: for each, the row keys and tables that it writes.
@@ -158,6 +184,12 @@ async fn holders_of_one_source_are_one_commit_that_writes_the_source_once() {
     assert!(commits[0].iter().all(|(_, _, rows)| *rows <= 100), "{commits:?}");
     let owners: usize = commits[0].iter().filter(|(table, ..)| table == "Owners").map(|(_, _, rows)| rows).sum();
     assert_eq!(owners, 301, "a back-reference for each, and the owner");
+    let towns: usize = commits[0].iter().filter(|(table, ..)| table == "Towns").map(|(_, _, rows)| rows).sum();
+    assert_eq!(
+        towns,
+        600 + 6 + 2,
+        "what each counts and ranks as, two cells for each town, and the towns that are there"
+    );
     assert_eq!(assert_exact(&db, "loaded").await, 300);
     let renamed = db
         .update(Owner::find().number(1), |owner| {
@@ -206,8 +238,9 @@ async fn who_is_refused_is_named_and_all_others_are_written() {
         assert!(is_violation(200) && is_violation(20) != is_violation(150), "{told}");
         assert_eq!(assert_exact(&db, &told).await, 299);
         let licences = insert(&db, (0..60).map(|id| licence(id, id % 7))).await;
-        let lacks: Vec<_> =
+        let mut lacks: Vec<_> =
             licences.failed.iter().filter_map(|error| error.key()).map(|key| key.partition.clone()).collect();
+        lacks.sort();
         assert_eq!(licences.written + lacks.len() as u64, 60, "{mode:?}");
         let expected: Vec<_> = (0..60).filter(|id| id % 7 == 6).map(|id| format!("{id:05}")).collect();
         assert_eq!(lacks, expected, "{mode:?}: {:?}", licences.failed);

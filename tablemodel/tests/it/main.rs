@@ -21,6 +21,7 @@ mod between;
 mod blob;
 mod bulk;
 mod bulk_abreast;
+mod bulk_both_ways;
 mod bulk_lanes;
 mod bulk_shared;
 mod claims;

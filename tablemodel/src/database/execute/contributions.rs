@@ -63,7 +63,15 @@ impl Run<'_> {
     }
 
     /// As `prepare_with_copies`, with what the same commit writes elsewhere for aggregates there.
-    pub(in crate::database) async fn prepare_all(&mut self, changes: &[Change]) -> Result<Option<Prepared>> {
+    pub(super) async fn prepare_all(&mut self, changes: &[Change]) -> Result<Option<Prepared>> {
+        let Some(mut prepared) = self.prepare_with_guests(changes).await? else { return Ok(None) };
+        let places = self.places_apart(&prepared.plans().collect::<Vec<_>>(), None);
+        prepared.batches = self.join_places(places, prepared.batches).await?;
+        Ok(Some(prepared))
+    }
+
+    /// As `prepare_with_copies`, with those contributions of its plans that stand where it writes.
+    pub(in crate::database) async fn prepare_with_guests(&mut self, changes: &[Change]) -> Result<Option<Prepared>> {
         self.take_guests(&[], &[]);
         let Some(mut prepared) = self.prepare_with_copies(changes).await? else { return Ok(None) };
         if self.take_guests(&prepared.plans().collect::<Vec<_>>(), &prepared.follows) {
@@ -73,8 +81,6 @@ impl Run<'_> {
                 return Ok(None); // another changed who follows, and what was taken for them is planned by nobody
             }
         }
-        let places = self.places_apart(&prepared.plans().collect::<Vec<_>>(), None);
-        prepared.batches = self.join_places(places, prepared.batches).await?;
         Ok(Some(prepared))
     }
 
