@@ -42,11 +42,21 @@ impl Database {
 
     /// Makes changes, of which those of one partition stand side by side, as one commit: all or none; whether they are of a kind
     /// that can be.
-    pub(super) async fn write_abreast(&self, registered: &Registered, changes: &[Change]) -> Result<bool> {
+    pub(super) async fn write_abreast(
+        &self,
+        registered: &Registered,
+        changes: &[Change],
+        asked: Asked,
+    ) -> Result<bool> {
+        if is_of_one(changes) {
+            let partition = changes.first().map_or("", |first| &first.key().partition);
+            return self.write_untold(registered, partition, changes, asked).await.map(|()| true);
+        }
+        let asked = asked.abreast();
         let mut turns = Vec::new();
         for is_last in (1..=TRIES).map(|number| number == TRIES) {
             let states = self.0.registry.enter();
-            let Some(mut abreast) = self.abreast(registered, changes).await? else { return Ok(false) };
+            let Some(mut abreast) = self.abreast(registered, changes, asked).await? else { return Ok(false) };
             let Some(error) = self.commit_abreast(&states, &mut abreast).await? else {
                 for run in abreast.sides.iter_mut().map(|(run, _)| run).filter(|run| !run.copying.late.is_empty()) {
                     Box::pin(run.follow_late()).await;
@@ -64,7 +74,12 @@ impl Database {
     }
 
     /// The plans of the changes, and what they come to; none where they cannot go together.
-    async fn abreast<'a>(&'a self, registered: &'a Registered, changes: &'a [Change]) -> Result<Option<Abreast<'a>>> {
+    async fn abreast<'a>(
+        &'a self,
+        registered: &'a Registered,
+        changes: &'a [Change],
+        asked: Asked,
+    ) -> Result<Option<Abreast<'a>>> {
         let (mut joined, mut sides, mut places) = (Joined::default(), Vec::new(), Places::new());
         let partitions = changes.chunk_by(|a, b| a.key().partition == b.key().partition);
         for (number, changes) in (1..).zip(partitions) {
@@ -73,7 +88,7 @@ impl Database {
             }
             let Some(first) = changes.first() else { continue };
             let mut run = Run::new(self, registered, &first.key().partition);
-            run.asked = Asked::TOGETHER;
+            run.asked = asked;
             run.enter().await?;
             let Some(prepared) = run.prepare_with_guests(changes).await? else { return Ok(None) };
             let Prepared { plan, follows, batches, .. } = prepared;
@@ -116,6 +131,11 @@ impl Database {
         }
         Err(run.exhausted())
     }
+}
+
+/// Whether all are of one partition.
+pub(super) fn is_of_one(changes: &[Change]) -> bool {
+    changes.first().map(|first| &first.key().partition) == changes.last().map(|last| &last.key().partition)
 }
 
 /// Changes that are to be one commit.

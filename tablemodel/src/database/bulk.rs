@@ -30,6 +30,7 @@ use self::{
 use crate::{
     database::{
         Database, Registered,
+        abreast::is_of_one,
         beside::{Beside, Room, let_go},
         execute::Asked,
         flights::BYTES_IN_FLIGHT,
@@ -287,12 +288,10 @@ impl Writing<'_> {
                 changes.sort_by(|a, b| a.key().partition.cmp(&b.key().partition)); // those of one stay as they came
             }
             let mut keys: Vec<_> = changes.iter().map(|change| self.hasher.hash_one(change.key())).collect();
-            if let (Some(first), Some(last)) = (changes.first(), changes.last())
-                && first.schema().has_shared_rows()
-            {
+            if let Some(first) = changes.first().filter(|change| change.schema().has_shared_rows()) {
                 // Rows that several entities share are written by one flight at a time.
-                let partition = &first.key().partition;
-                keys.push(self.hasher.hash_one((*partition == last.key().partition).then_some(partition)));
+                let partition = is_of_one(&changes).then_some(&first.key().partition);
+                keys.push(self.hasher.hash_one(partition));
             }
             let copying = changes.iter().filter(|change| !change.schema().copies.is_empty());
             keys.extend(copying.flat_map(|change| self.guarded(change)));

@@ -27,12 +27,7 @@ pub(super) async fn write_changes(
         let together = changes.len() > 1 && db.goes_together(first.schema());
         let asked = if together { Asked::TOGETHER } else { asked };
         db.note_traffic();
-        let is_of_one = changes.last().is_some_and(|last| last.key().partition == first.key().partition);
-        let written = match is_of_one {
-            true => db.write_untold(registered, &first.key().partition, changes, asked).await.map(|()| true),
-            false => db.write_abreast(registered, changes).await,
-        };
-        match written {
+        match db.write_abreast(registered, changes, asked).await {
             Ok(true) => {
                 report.written += changes.len() as u64;
                 report.batches += 1;

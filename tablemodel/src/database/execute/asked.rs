@@ -25,6 +25,11 @@ impl Asked {
     pub(in crate::database) const TOGETHER: Self = Self { together: true, ..Self::OF_MANY };
     pub(in crate::database) const PATIENT: Self = Self { haste: Haste::None, ..Self::UNTOLD };
 
+    /// The same, of changes that are one commit, however many.
+    pub(in crate::database) fn abreast(self) -> Self {
+        Self { together: true, told: false, ..self }
+    }
+
     /// The same, on these states alone.
     pub(in crate::database) fn on(self, states: &Generation) -> Self {
         Self { epoch: Some(states.epoch), ..self }

@@ -74,7 +74,7 @@ pub(super) struct Sums {
     pub(super) paused: bool,
 }
 
-/// Entities of one partition and one type, in the order of their keys.
+/// Entities of one type, in the order of their keys: of one partition, or of several that may be one commit.
 type Run = (Target, Vec<Group>);
 
 /// What is next in a range.
@@ -200,7 +200,8 @@ impl Backfill<'_, '_> {
         }
     }
 
-    /// Puts an entity to those of its partition and type, as many as a batch takes; gives the bytes that it holds beside its head.
+    /// Puts an entity to those of its partition and type, as many as a batch takes, or to those that go with it whatever their partitions are;
+    /// gives the bytes that it holds beside its head.
     async fn add(&self, target: Target, head: Row, runs: &mut Vec<Run>) -> Result<usize> {
         let schema = target.schema;
         let group = match schema.is_joined() {
@@ -212,11 +213,11 @@ impl Backfill<'_, '_> {
             },
         };
         let held = group.bytes_beside();
+        let goes_abreast = self.db().goes_abreast(schema) && !self.throttle.is_limited();
         let most = (limits::MAX_BATCH_OPERATIONS / rows_each(schema).max(1)).max(1);
         let fits = |(other, groups): &&mut Run| {
-            std::ptr::eq(other.schema, schema)
-                && groups.len() < most
-                && groups.first().is_some_and(|first| first.key().partition == group.key().partition)
+            let is_beside = || groups.first().is_some_and(|first| first.key().partition == group.key().partition);
+            std::ptr::eq(other.schema, schema) && (goes_abreast || (groups.len() < most && is_beside()))
         };
         match runs.last_mut().filter(fits) {
             Some((_, groups)) => groups.push(group),

@@ -64,8 +64,8 @@ fn same(schema: &'static EntitySchema, old: Group) -> Result<Change> {
     Ok(Change::Save { old, new })
 }
 
-/// Writes entities of one partition once more, in one batch, or in halves where one of them is refused. Whether the store was
-/// busy meanwhile.
+/// Writes entities once more, those of one partition in one batch, and those of several in one commit; or in halves where one of them is
+/// refused. Whether the store was busy meanwhile.
 pub(super) async fn touch(
     db: &Database,
     id: &str,
@@ -82,23 +82,24 @@ pub(super) async fn touch(
     while let Some(mut groups) = rest.pop() {
         let Some(first) = groups.first() else { continue };
         let key = first.key().clone();
+        let asked = if groups.len() > 1 && db.goes_abreast(schema) { asked.abreast() } else { asked };
         let changes: Result<Vec<_>> = groups.iter().map(|group| same(schema, group.clone())).collect();
         let written = match changes {
             Ok(changes) => {
                 let _turn = workers.turn(apart).await;
-                db.write_untold(&registered, &key.partition, &changes, asked).await
+                db.write_abreast(&registered, &changes, asked).await
             }
             Err(error) => Err(error),
         };
         match written {
-            Ok(()) => sum.touched += groups.len() as u64,
+            Ok(true) => sum.touched += groups.len() as u64,
             Err(error) if is_fatal(&error) => return Err(error),
-            Err(_) if groups.len() > 1 => {
+            Ok(false) | Err(_) if groups.len() > 1 => {
                 let second = groups.split_off(groups.len() / 2);
                 rest.extend([second, groups]);
             }
-            Err(error) => {
-                busy |= *error.kind() == ErrorKind::Unavailable;
+            failed => {
+                busy |= failed.is_err_and(|error| *error.kind() == ErrorKind::Unavailable);
                 sum.add(touch_one(db, id, target, &key, workers).await?);
             }
         }
