@@ -1,6 +1,7 @@
-//! A change of one entity that a thousand others copy, in partitions of their own: 1,001 rows, one wait for the disk.
+//! A thousand entities that copy one, in partitions of their own: they are loaded, and the one is changed, which is 1,001 rows and one wait for
+//! the disk.
 //!
-//! By hand it is a table of who copies whom, and a transaction that rewrites all of them.
+//! By hand it is a table of who copies whom, and a transaction that writes all of them.
 
 use std::path::Path;
 
@@ -14,8 +15,8 @@ use crate::{
     turns::Turns,
 };
 
-/// The name of the workload: rows written.
-pub(crate) const NAME: &str = "change of what 1,000 copy";
+/// The names of the workloads: entities loaded, and rows written.
+pub(crate) const NAMES: [&str; 2] = ["load of 1,000 that copy one", "change of what 1,000 copy"];
 /// At least how fast it must be, as a share of the speed by hand.
 const GOAL: f64 = 0.7;
 
@@ -65,31 +66,81 @@ fn department(number: u32) -> Department {
     Department { number, title, budget: 1_000, office: "Seattle".to_owned(), director_id: 1, director: None }
 }
 
-/// Rounds of one change each.
-pub(crate) async fn measure(directory: &Path, quick: bool) -> Result<Figure> {
+/// Rounds of one load or change each.
+pub(crate) async fn measure(directory: &Path, quick: bool, wants: impl Fn(&str) -> bool) -> Result<Vec<Figure>> {
     let (holders, rounds) = if quick { (50, 2) } else { (1_000, 31) };
-    let ours = ours(&directory.join("departments.tablemodel"), holders).await?;
-    let by_hand = Keyed::open(&directory.join("departments.redb"))?;
-    by_hand.insert(rows(holders)).await?;
-    let figure = Turns { workload: NAME, entities: holders, goal: Some(GOAL), rounds }.measure(
-        async |round| {
-            let changed = Director::find().office("Seattle").id(1);
-            let next = director(round);
-            let change = |director: &mut Director| {
-                director.clone_from(&next);
-                Ok(())
-            };
-            drop(ours.update(changed, change).await?);
-            Ok(holders + 1)
-        },
-        async |round| {
-            change(&by_hand, &director(round)).await?;
-            Ok(holders + 1)
-        },
-    );
-    let figure = figure.await?;
-    check(&ours, &by_hand, holders, &director(rounds)).await?;
-    Ok(figure)
+    let [load, change] = NAMES;
+    let mut figures = Vec::new();
+    for (workload, directory) in [(load, directory.join("load")), (change, directory.join("change"))] {
+        if wants(workload) {
+            std::fs::create_dir(&directory)?;
+            let sides = Sides::open(&directory, holders).await?;
+            let turns = Turns { workload, entities: holders, goal: Some(GOAL), rounds };
+            figures.push(if workload == load { sides.load(turns).await? } else { sides.change(turns).await? });
+        }
+    }
+    Ok(figures)
+}
+
+/// Both, with one who is copied by so many.
+struct Sides {
+    ours: Database,
+    by_hand: Keyed,
+    holders: u32,
+}
+
+impl Sides {
+    async fn open(directory: &Path, holders: u32) -> Result<Self> {
+        let ours = ours(&directory.join("departments.tablemodel"), holders).await?;
+        let by_hand = Keyed::open(&directory.join("departments.redb"))?;
+        by_hand.insert(std::iter::once(source(&director(0))).chain(rows(0..holders)).collect()).await?;
+        Ok(Self { ours, by_hand, holders })
+    }
+
+    async fn load(self, turns: Turns) -> Result<Figure> {
+        let Self { ours, by_hand, holders } = self;
+        let new = |round: u32| (round + 1) * holders..(round + 2) * holders;
+        let figure = turns.measure(
+            async |round| {
+                ours.bulk().insert_iter(new(round).map(department)).await?.into_result()?;
+                Ok(holders)
+            },
+            async |round| {
+                let copied = by_hand.values("people", &[source(&director(0)).key])?;
+                if copied.iter().any(Vec::is_empty) {
+                    return Err("the director cannot be read".into());
+                }
+                by_hand.insert(rows(new(round)).collect()).await?;
+                Ok(holders)
+            },
+        );
+        let figure = figure.await?;
+        check(&ours, &by_hand, holders * 2, &director(0)).await?;
+        Ok(figure)
+    }
+
+    async fn change(self, turns: Turns) -> Result<Figure> {
+        let Self { ours, by_hand, holders } = self;
+        let figure = turns.measure(
+            async |round| {
+                let changed = Director::find().office("Seattle").id(1);
+                let next = director(round);
+                let change = |director: &mut Director| {
+                    director.clone_from(&next);
+                    Ok(())
+                };
+                drop(ours.update(changed, change).await?);
+                Ok(holders + 1)
+            },
+            async |round| {
+                change(&by_hand, &director(round)).await?;
+                Ok(holders + 1)
+            },
+        );
+        let figure = figure.await?;
+        check(&ours, &by_hand, holders, &director(turns.rounds)).await?;
+        Ok(figure)
+    }
 }
 
 /// That both sides did the same work.
@@ -126,13 +177,12 @@ fn source(director: &Director) -> Entry {
     Entry { table: "people", key: "Seattle/empid_000001".to_owned(), value }
 }
 
-fn rows(holders: u32) -> Vec<Entry> {
-    let director = director(0);
-    let holder =
-        |number| Entry { table: "departments", key: format!("{number:06}"), value: encoded(number, &director) };
-    let reference = |number| Entry { table: "copies", key: format!("empid_000001/{number:06}"), value: Vec::new() };
-    let departments = (0..holders).flat_map(|number| [holder(number), reference(number)]);
-    std::iter::once(source(&director)).chain(departments).collect()
+fn rows(numbers: std::ops::Range<u32>) -> impl Iterator<Item = Entry> {
+    numbers.flat_map(|number| {
+        let value = encoded(number, &director(0));
+        let reference = Entry { table: "copies", key: format!("empid_000001/{number:06}"), value: Vec::new() };
+        [Entry { table: "departments", key: format!("{number:06}"), value }, reference]
+    })
 }
 
 /// Finds who copies, reads each, and writes all with the source.

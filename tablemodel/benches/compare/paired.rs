@@ -73,8 +73,8 @@ async fn of_others(report: &mut Report, directory: &Path, options: &Options) -> 
     if options.wants_any(&list::NAMES) {
         report.figures.extend(list::measure(directory, quick, wants).await?);
     }
-    if options.wants(fanout::NAME) {
-        report.figures.push(fanout::measure(directory, quick).await?);
+    if options.wants_any(&fanout::NAMES) {
+        report.figures.extend(fanout::measure(directory, quick, wants).await?);
     }
     if options.wants(totals::NAME) {
         report.totals = Some(totals::measure(directory, quick).await?);

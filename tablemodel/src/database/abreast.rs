@@ -4,7 +4,10 @@
 //! An attempt: each partition is planned by itself, as if it were alone, and then what they all add to elsewhere. No row may be written by two
 //! of the plans but a source that both leave as it is. What is refused, or meets otherwise, comes out once the changes are made apart.
 
-use std::collections::{BTreeSet, HashMap, hash_map::Entry};
+use std::{
+    collections::{BTreeSet, HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 use tablemodel_store::{Action, Batch, Operation, StoreError};
 use tokio::task::yield_now;
@@ -17,6 +20,7 @@ use crate::{
         followers::Prepared,
         outbox::is_race,
         registry::Generation,
+        shadows::guarded,
         turns::Meeting,
     },
     error::Result,
@@ -25,7 +29,6 @@ use crate::{
         change::{Change, Role},
         copies::Place,
     },
-    schema::EntitySchema,
 };
 
 /// How often they are planned, where others change what that rests on.
@@ -35,9 +38,11 @@ const IN_ONE_GO: usize = 64;
 
 impl Database {
     /// Whether changes of this entity in several partitions may be one commit, since they meet elsewhere.
-    pub(super) fn goes_abreast(&self, schema: &EntitySchema) -> bool {
+    pub(super) fn goes_abreast(&self, registered: &Registered) -> bool {
+        let schema = registered.schema;
         let meets = schema.has_copies() || schema.has_aggregates_elsewhere();
-        self.is_atomic() && meets && !schema.has_lists() && !schema.is_joined()
+        let is_plain = !schema.has_lists() && !schema.is_joined() && !registered.setting.moving;
+        self.is_atomic() && meets && is_plain
     }
 
     /// Makes changes, of which those of one partition stand side by side, as one commit: all or none; whether they are of a kind
@@ -55,9 +60,8 @@ impl Database {
         let asked = asked.abreast();
         let mut turns = Vec::new();
         for is_last in (1..=TRIES).map(|number| number == TRIES) {
-            let states = self.0.registry.enter();
             let Some(mut abreast) = self.abreast(registered, changes, asked).await? else { return Ok(false) };
-            let Some(error) = self.commit_abreast(&states, &mut abreast).await? else {
+            let Some(error) = self.commit_abreast(&mut abreast).await? else {
                 for run in abreast.sides.iter_mut().map(|(run, _)| run).filter(|run| !run.copying.late.is_empty()) {
                     Box::pin(run.follow_late()).await;
                 }
@@ -81,6 +85,7 @@ impl Database {
         asked: Asked,
     ) -> Result<Option<Abreast<'a>>> {
         let (mut joined, mut sides, mut places) = (Joined::default(), Vec::new(), Places::new());
+        let mut held: Option<Arc<Generation>> = None;
         let partitions = changes.chunk_by(|a, b| a.key().partition == b.key().partition);
         for (number, changes) in (1..).zip(partitions) {
             if number % IN_ONE_GO == 0 {
@@ -89,18 +94,22 @@ impl Database {
             let Some(first) = changes.first() else { continue };
             let mut run = Run::new(self, registered, &first.key().partition);
             run.asked = asked;
-            run.enter().await?;
-            let Some(prepared) = run.prepare_with_guests(changes).await? else { return Ok(None) };
-            let Prepared { plan, follows, batches, .. } = prepared;
-            if !follows.is_empty() || !plan.outgoing.is_empty() || run.registered.setting.moving {
-                return Ok(None); // others are written with it
+            let states = run.enter().await?;
+            if held.get_or_insert_with(|| Arc::clone(&states)).epoch != states.epoch {
+                return Ok(None);
             }
+            let Some(prepared) = run.prepare_with_guests(changes).await? else { return Ok(None) };
+            let plans = prepared.plans().map(|plan| (plan.partition_or(run.partition), plan));
+            if !guarded(plans).is_empty() || !prepared.plan.outgoing.is_empty() {
+                return Ok(None); // more is to be done before the commit, or behind it
+            }
+            for (away, contributions) in run.places_apart(&prepared.plans().collect::<Vec<_>>(), None) {
+                places.entry(away).or_default().extend(contributions);
+            }
+            let Prepared { plan, batches, .. } = prepared;
             let own = (registered.table.as_str(), run.partition);
             if !joined.add(&Guards::of(&plan, self, own), batches) {
                 return Ok(None);
-            }
-            for (away, contributions) in run.places_apart(&[&plan], None) {
-                places.entry(away).or_default().extend(contributions);
             }
             if sides.is_empty() || !run.copying.late.is_empty() {
                 sides.push((run, plan));
@@ -111,14 +120,15 @@ impl Database {
         {
             return Ok(None);
         }
-        Ok(Some(Abreast { batches: joined.split(), sides }))
+        Ok(held.map(|states| Abreast { states, batches: joined.split(), sides }))
     }
 
     /// Commits them, again where the store is busy, or does not tell whether it has; what they met, if they were refused.
-    async fn commit_abreast(&self, states: &Generation, abreast: &mut Abreast<'_>) -> Result<Option<StoreError>> {
-        let Some((run, plan)) = abreast.sides.first_mut() else { return Ok(None) };
+    async fn commit_abreast(&self, abreast: &mut Abreast<'_>) -> Result<Option<StoreError>> {
+        let Abreast { states, batches, sides } = abreast;
+        let Some((run, plan)) = sides.first_mut() else { return Ok(None) };
         for attempt in 0..ATTEMPTS {
-            let committed = self.commit_planned(states, &abreast.batches, attempt, run.asked.haste).await;
+            let committed = self.commit_planned(states, batches, attempt, run.asked.haste).await;
             let Err(error) = committed else { return Ok(None) };
             if is_race(error.kind()) && !run.is_ambiguous() {
                 return Ok(Some(error));
@@ -140,6 +150,8 @@ pub(super) fn is_of_one(changes: &[Change]) -> bool {
 
 /// Changes that are to be one commit.
 struct Abreast<'a> {
+    /// What they are planned on.
+    states: Arc<Generation>,
     batches: Vec<Batch>,
     /// The first of them, by which it is known whether they were made, and those that are not over with their commit.
     sides: Vec<(Run<'a>, BatchPlan)>,

@@ -173,7 +173,7 @@ impl<'a> Bulk<'a> {
     ) -> Result<BulkReport> {
         let registered = self.db.writable(schema).await?;
         self.db.check_writable()?;
-        let goes_abreast = self.db.goes_abreast(schema);
+        let goes_abreast = self.db.goes_abreast(&registered);
         let (most, at_a_time) = match self.db.goes_together(schema) {
             true => (TOGETHER, CONCURRENT_TOGETHER),
             false => (ONE_BATCH, self.db.concurrent_batches()),

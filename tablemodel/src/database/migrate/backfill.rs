@@ -213,7 +213,7 @@ impl Backfill<'_, '_> {
             },
         };
         let held = group.bytes_beside();
-        let goes_abreast = self.db().goes_abreast(schema) && !self.throttle.is_limited();
+        let goes_abreast = self.db().goes_abreast(&*self.db().registered(schema)?) && !self.throttle.is_limited();
         let most = (limits::MAX_BATCH_OPERATIONS / rows_each(schema).max(1)).max(1);
         let fits = |(other, groups): &&mut Run| {
             let is_beside = || groups.first().is_some_and(|first| first.key().partition == group.key().partition);

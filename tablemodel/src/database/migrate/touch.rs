@@ -82,7 +82,7 @@ pub(super) async fn touch(
     while let Some(mut groups) = rest.pop() {
         let Some(first) = groups.first() else { continue };
         let key = first.key().clone();
-        let asked = if groups.len() > 1 && db.goes_abreast(schema) { asked.abreast() } else { asked };
+        let asked = if groups.len() > 1 && db.goes_abreast(&registered) { asked.abreast() } else { asked };
         let changes: Result<Vec<_>> = groups.iter().map(|group| same(schema, group.clone())).collect();
         let written = match changes {
             Ok(changes) => {
