@@ -2,7 +2,7 @@
 //! total that all add to, and not by each of them in its turn.
 //!
 //! An attempt: each partition is planned by itself, as if it were alone, and then what they all add to elsewhere. No row may be written by two
-//! of the plans but a source that both leave as it is. What is refused, or meets otherwise, comes out once the changes are made apart.
+//! of the plans but a source that both leave as it is, or to which something is added. What is refused, or meets otherwise, comes out once the changes are made apart.
 
 use std::{
     collections::{BTreeSet, HashMap, hash_map::Entry},
@@ -25,7 +25,7 @@ use crate::{
     },
     error::Result,
     plan::{
-        batch::{BatchPlan, split},
+        batch::{BatchPlan, matched, split},
         change::{Change, Role},
         copies::Place,
     },
@@ -108,7 +108,7 @@ impl Database {
             }
             let Prepared { plan, batches, .. } = prepared;
             let own = (registered.table.as_str(), run.partition);
-            if !joined.add(&Guards::of(&plan, self, own), batches) {
+            if !joined.add(way_of(self, &plan, own), batches) {
                 return Ok(None);
             }
             if sides.is_empty() || !run.copying.late.is_empty() {
@@ -116,7 +116,7 @@ impl Database {
             }
         }
         if let Some((run, _)) = sides.first_mut()
-            && !joined.add(&Guards::default(), run.join_places(places, Vec::new()).await?)
+            && !joined.add(|_, _| Way::Added, run.join_places(places, Vec::new()).await?)
         {
             return Ok(None);
         }
@@ -166,25 +166,33 @@ fn is_taken(error: &StoreError, batches: &[Batch], registered: &Registered) -> b
     })
 }
 
+/// How a plan writes a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// A source that stays as it is.
+    AsItIs,
+    /// For what is added to it, which nobody copies.
+    Added,
+    Otherwise,
+}
+
 /// The batches of several plans, each row in one of them, once.
 #[derive(Default)]
 struct Joined {
     batches: Vec<Batch>,
     /// By table and partition.
     places: HashMap<(String, String), usize>,
-    /// The rows of each batch, where they stand in it, and whether who writes them leaves them as they are.
-    rows: HashMap<(usize, String), (usize, bool)>,
+    /// The rows of each batch: where they stand in it, and how they are written.
+    rows: HashMap<(usize, String), (usize, Way)>,
 }
 
 impl Joined {
-    /// Adds the batches of one more partition; whether they go with the others: no row is then written by two, but sources that both
-    /// have read alike.
-    fn add(&mut self, guards: &Guards<'_>, batches: Vec<Batch>) -> bool {
-        for Batch { table, partition, operations } in batches {
-            let is_guard: Vec<_> = operations.iter().map(|write| guards.has(&table, &partition, &write.row)).collect();
-            let at = self.place(table, partition);
-            let goes = operations.into_iter().zip(is_guard).all(|(write, is_guard)| self.add_row(at, write, is_guard));
-            if !goes {
+    /// Adds the batches of one more plan, whose rows are written in these ways; whether they go with the others.
+    fn add(&mut self, way: impl Fn(&Batch, &str) -> Way, batches: Vec<Batch>) -> bool {
+        for batch in batches {
+            let ways: Vec<_> = batch.operations.iter().map(|write| way(&batch, &write.row)).collect();
+            let at = self.place(batch.table, batch.partition);
+            if !batch.operations.into_iter().zip(ways).all(|(write, way)| self.add_row(at, write, way)) {
                 return false;
             }
         }
@@ -202,18 +210,27 @@ impl Joined {
         }
     }
 
-    fn add_row(&mut self, at: usize, write: Operation, is_guard: bool) -> bool {
+    /// Two plans may have a row in common only if it is a source that both leave as they have read it, or to which something is added as it
+    /// was read.
+    fn add_row(&mut self, at: usize, write: Operation, way: Way) -> bool {
         let Some(batch) = self.batches.get_mut(at) else { return false };
         match self.rows.entry((at, write.row.clone())) {
             Entry::Vacant(new) => {
-                new.insert((batch.operations.len(), is_guard));
+                new.insert((batch.operations.len(), way));
                 batch.operations.push(write);
                 true
             }
-            Entry::Occupied(known) => {
-                let (first, was_guard) = *known.get();
-                let first = batch.operations.get(first).map(|first| &first.action);
-                was_guard && is_guard && first.is_some_and(|first| is_alike(first, &write.action))
+            Entry::Occupied(mut known) => {
+                let (place, was) = known.get_mut();
+                let Some(first) = batch.operations.get_mut(*place) else { return false };
+                match (*was, way) {
+                    (Way::AsItIs, Way::AsItIs) => is_alike(&first.action, &write.action),
+                    (Way::AsItIs, Way::Added) if read_alike(&first.action, &write.action) => {
+                        (*first, *was) = (write, way);
+                        true
+                    }
+                    _ => false,
+                }
             }
         }
     }
@@ -226,31 +243,27 @@ impl Joined {
     }
 }
 
+/// Whether both are over one state of a row that is there.
+fn read_alike(a: &Action, b: &Action) -> bool {
+    matched(a).is_some_and(|read| matched(b) == Some(read))
+}
+
 /// Whether two that guard a row found the same there. Where neither found one, it does not matter whose tombstone says so.
 fn is_alike(a: &Action, b: &Action) -> bool {
     matches!((a, b), (Action::Insert(_), Action::Insert(_))) || a == b
 }
 
-/// The sources that a plan leaves as they are.
-#[derive(Default)]
-struct Guards<'p> {
-    /// The plan, the table of its own rows, with the prefix, and their partition.
-    own: Option<(&'p BatchPlan, (&'p str, &'p str))>,
-    /// Those in other partitions: table, with the prefix, partition and row key.
-    away: Vec<(String, &'p str, &'p str)>,
-}
-
-impl<'p> Guards<'p> {
-    fn of(plan: &'p BatchPlan, db: &Database, own: (&'p str, &'p str)) -> Self {
-        let place = |(place, _): &'p (Place, Action)| {
-            (db.table_name(place.away.table), place.away.partition.as_str(), place.row.as_str())
-        };
-        Self { own: Some((plan, own)), away: plan.guards.iter().map(place).collect() }
-    }
-
-    fn has(&self, table: &str, partition: &str, row: &str) -> bool {
-        let own = self.own.filter(|(_, own)| *own == (table, partition)).and_then(|(plan, _)| plan.planned(row));
-        own.is_some_and(|planned| planned.role == Role::Source)
-            || self.away.iter().any(|guard| (guard.0.as_str(), guard.1, guard.2) == (table, partition, row))
+/// In which way a plan writes a row; its own rows stand in this table, with the prefix, and partition.
+fn way_of<'p>(db: &Database, plan: &'p BatchPlan, own: (&'p str, &'p str)) -> impl Fn(&Batch, &str) -> Way + 'p {
+    let place = |(Place { away, row }, _): &'p (Place, Action)| {
+        (db.table_name(away.table), away.partition.as_str(), row.as_str())
+    };
+    let away: Vec<_> = plan.guards.iter().map(place).collect();
+    move |batch, row| {
+        let (table, partition) = (batch.table.as_str(), batch.partition.as_str());
+        let planned = if own == (table, partition) { plan.planned(row) } else { None };
+        let is_guard = planned.is_some_and(|planned| planned.role == Role::Source)
+            || away.iter().any(|guard| (guard.0.as_str(), guard.1, guard.2) == (table, partition, row));
+        if is_guard { Way::AsItIs } else { Way::Otherwise }
     }
 }

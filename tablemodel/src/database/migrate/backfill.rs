@@ -10,7 +10,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tablemodel_store::{Query, Row, RowKey, StoreErrorKind, limits};
+use tablemodel_store::{Query, Row, RowKey, StoreErrorKind, limits, size};
 
 use super::{
     Progress,
@@ -37,6 +37,10 @@ const CONCURRENT_WITHIN: usize = 256;
 const LOOKED_AT: usize = 20_000;
 /// Bytes of further rows and of blobs that a batch reads, about: these are held until it is written.
 const HELD: usize = 64 * 1024 * 1024;
+/// Rows of entities of several partitions that are one commit, and bytes of those: few enough that a write of the program, of which there
+/// was none yet, hardly waits for it.
+const ABREAST_ROWS: usize = 2_000;
+const ABREAST_BYTES: usize = 4 * 1024 * 1024;
 /// For how long is waited at once.
 const NAP: Duration = Duration::from_secs(5);
 
@@ -75,7 +79,12 @@ pub(super) struct Sums {
 }
 
 /// Entities of one type, in the order of their keys: of one partition, or of several that may be one commit.
-type Run = (Target, Vec<Group>);
+struct Run {
+    target: Target,
+    groups: Vec<Group>,
+    /// Of the properties of their heads, as they are in memory.
+    bytes: usize,
+}
 
 /// What is next in a range.
 struct Window {
@@ -212,27 +221,33 @@ impl Backfill<'_, '_> {
                 Err(_) => Group::from(head), // set aside, with the reason, when it is written
             },
         };
-        let held = group.bytes_beside();
+        let (held, key) = (group.bytes_beside(), group.key());
+        let bytes = size::row_bytes_bound(&key.partition, &key.row, &group.head.properties);
         let goes_abreast = self.db().goes_abreast(&*self.db().registered(schema)?) && !self.throttle.is_limited();
-        let most = (limits::MAX_BATCH_OPERATIONS / rows_each(schema).max(1)).max(1);
-        let fits = |(other, groups): &&mut Run| {
-            let is_beside = || groups.first().is_some_and(|first| first.key().partition == group.key().partition);
-            std::ptr::eq(other.schema, schema) && (goes_abreast || (groups.len() < most && is_beside()))
+        let rows = if goes_abreast { ABREAST_ROWS } else { limits::MAX_BATCH_OPERATIONS };
+        let most = (rows / rows_each(schema).max(1)).max(1);
+        let fits = |run: &&mut Run| {
+            let is_beside = run.groups.first().is_some_and(|first| first.key().partition == key.partition);
+            let has_room = run.groups.len() < most && (!goes_abreast || run.bytes + bytes <= ABREAST_BYTES);
+            std::ptr::eq(run.target.schema, schema) && has_room && (goes_abreast || is_beside)
         };
         match runs.last_mut().filter(fits) {
-            Some((_, groups)) => groups.push(group),
-            None => runs.push((target, vec![group])),
+            Some(run) => {
+                run.groups.push(group);
+                run.bytes += bytes;
+            }
+            None => runs.push(Run { target, groups: vec![group], bytes }),
         }
         Ok(held)
     }
 
     /// Writes what is next in the range; nothing is told of it where the range is not this worker's any more.
     async fn touch_all(&self, range: &mut Range, runs: Vec<Run>) -> Result<Option<Touched>> {
-        if self.is_within() && !self.throttle.is_limited() && !runs.iter().any(|(target, _)| meets(target.schema)) {
+        if self.is_within() && !self.throttle.is_limited() && !runs.iter().any(|run| meets(run.target.schema)) {
             return self.touch_together(range, runs).await;
         }
         let mut sum = Touched::default();
-        for (target, groups) in runs {
+        for Run { target, groups, .. } in runs {
             let mut groups = groups.into_iter().peekable();
             while groups.peek().is_some() {
                 let share = self.share();
@@ -263,8 +278,8 @@ impl Backfill<'_, '_> {
 
     /// The same, all at a time.
     async fn touch_together(&self, range: &mut Range, runs: Vec<Run>) -> Result<Option<Touched>> {
-        let (entities, begun) = (runs.iter().map(|(_, groups)| groups.len() as u64).sum(), self.now());
-        let writes = runs.into_iter().map(|(target, groups)| {
+        let (entities, begun) = (runs.iter().map(|run| run.groups.len() as u64).sum(), self.now());
+        let writes = runs.into_iter().map(|Run { target, groups, .. }| {
             let (db, id, workers) = (self.db().clone(), self.owned.id.clone(), Arc::clone(&self.workers));
             self.beside.begin(async move { touch(&db, &id, target, groups, (Asked::OF_MANY, &workers)).await })
         });

@@ -2,6 +2,7 @@
 //!
 //! One store, and programs of two releases over it; time passes where somebody sleeps.
 
+mod abreast;
 mod aggregates;
 mod aside;
 mod behind;
