@@ -41,6 +41,8 @@ const HELD: usize = 64 * 1024 * 1024;
 /// was none yet, hardly waits for it.
 const ABREAST_ROWS: usize = 2_000;
 const ABREAST_BYTES: usize = 4 * 1024 * 1024;
+/// How many of those may be filled at a time: each is of another type.
+const OPEN: usize = 8;
 /// For how long is waited at once.
 const NAP: Duration = Duration::from_secs(5);
 
@@ -231,7 +233,9 @@ impl Backfill<'_, '_> {
             let has_room = run.groups.len() < most && (!goes_abreast || run.bytes + bytes <= ABREAST_BYTES);
             std::ptr::eq(run.target.schema, schema) && has_room && (goes_abreast || is_beside)
         };
-        match runs.last_mut().filter(fits) {
+        // Of other types, too, there may be one in each partition.
+        let open = runs.iter_mut().rev().take(if goes_abreast { OPEN } else { 1 });
+        match open.into_iter().find(fits) {
             Some(run) => {
                 run.groups.push(group);
                 run.bytes += bytes;

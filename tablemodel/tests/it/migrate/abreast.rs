@@ -48,10 +48,18 @@ mod first {
         pub(super) owner: u32,
     }
 
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Pets", entity_type = "Collar", partition = "{pet:05}", row = "collar")]
+    pub(super) struct Collar {
+        pub(super) pet: u32,
+        pub(super) owner: u32,
+    }
+
     #[derive(TableModel)]
     pub(super) enum Model {
         Owner(Owner),
         Pet(Pet),
+        Collar(Collar),
     }
 }
 
@@ -65,10 +73,21 @@ struct Pet {
     card: Card,
 }
 
+/// In the same partition.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Pets", entity_type = "Collar", partition = "{pet:05}", row = "collar")]
+struct Collar {
+    pet: u32,
+    owner: u32,
+    #[table(copy_of(Owner, key(number = owner)))]
+    card: Option<Card>,
+}
+
 #[derive(TableModel)]
 enum Model {
     Owner(Owner),
     Pet(Pet),
+    Collar(Collar),
 }
 
 /// Counts the commits that write pets.
@@ -95,12 +114,14 @@ async fn many_partitions_are_filled_by_few_commits_and_who_cannot_be_is_set_asid
         let owner_of = |id: u32| if id == 333 { 9 } else { id % 3 }; // one that is not there
         let pets = (0..PETS).map(|id| first::Pet { id, owner: owner_of(id) });
         db.bulk().insert_iter(pets).await.unwrap().into_result().unwrap();
+        let collars = (0..PETS).map(|pet| first::Collar { pet, owner: pet % 4 });
+        db.bulk().insert_iter(collars).await.unwrap().into_result().unwrap();
         drop(next::<Model>(&db).await);
         let around = Around::over(db.store(), Counting::default());
         let program = program_over::<Model>(&db, Arc::<Around<Counting>>::clone(&around)).await;
         let applied = program.migrations().apply().await.unwrap();
         let told = format!("{mode:?}: {applied:?}");
-        assert_eq!((applied.touched, applied.failed), (u64::from(PETS) - 1, 1), "{told}");
+        assert_eq!((applied.touched, applied.failed), (u64::from(PETS) * 2 - 1, 1), "{told}");
         let failures = program.migrations().failures().await.unwrap();
         assert_eq!(failures[0].key, RowKey::new("00333", "pet"), "{told}");
         let commits = around.0.load(Ordering::Relaxed);
@@ -120,6 +141,9 @@ async fn many_partitions_are_filled_by_few_commits_and_who_cannot_be_is_set_asid
         for id in (0..PETS).step_by(37).chain([333]) {
             let pet = Pet::find().id(id).one(&program).await.unwrap().unwrap();
             assert_eq!(pet.card.name, format!("owner {}", owner_of(id)), "{told}");
+            let collar = Collar::find().pet(id).one(&program).await.unwrap().unwrap();
+            let name = (id % 4 < 3).then(|| format!("owner {}", id % 4));
+            assert_eq!(collar.card.as_ref().map(|card| card.name.clone()), name, "{told}");
         }
     }
 }
