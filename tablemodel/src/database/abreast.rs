@@ -9,14 +9,14 @@ use std::{
     sync::Arc,
 };
 
-use tablemodel_store::{Action, Batch, Operation, StoreError};
+use tablemodel_store::{Action, Batch, Operation, Receipts, StoreError};
 use tokio::task::yield_now;
 
 use crate::{
     database::{
         Database, Registered,
         calls::ATTEMPTS,
-        execute::{Asked, Places, Run},
+        execute::{Asked, Outcome, Places, Run, outcomes, waits::Waits},
         followers::Prepared,
         outbox::is_race,
         registry::Generation,
@@ -45,36 +45,40 @@ impl Database {
         self.is_atomic() && meets && is_plain
     }
 
-    /// Makes changes, of which those of one partition stand side by side, as one commit: all or none; whether they are of a kind
-    /// that can be.
+    /// Makes changes, of which those of one partition stand side by side, as one commit: all or none; none where they are of no kind
+    /// that can be. What became of each, where that is asked.
     pub(super) async fn write_abreast(
         &self,
         registered: &Registered,
         changes: &[Change],
         asked: Asked,
-    ) -> Result<bool> {
+        waits: &mut Waits,
+    ) -> Result<Option<Vec<Outcome>>> {
         if is_of_one(changes) {
             let partition = changes.first().map_or("", |first| &first.key().partition);
-            return self.write_untold(registered, partition, changes, asked).await.map(|()| true);
+            return self.run(registered, partition, changes, asked, waits).await.map(Some);
         }
         let asked = asked.abreast();
-        let mut turns = Vec::new();
         for is_last in (1..=TRIES).map(|number| number == TRIES) {
-            let Some(mut abreast) = self.abreast(registered, changes, asked).await? else { return Ok(false) };
-            let Some(error) = self.commit_abreast(&mut abreast).await? else {
-                for run in abreast.sides.iter_mut().map(|(run, _)| run).filter(|run| !run.copying.late.is_empty()) {
-                    Box::pin(run.follow_late()).await;
+            let Some(mut abreast) = self.abreast(registered, changes, asked).await? else { return Ok(None) };
+            let error = match self.commit_abreast(&mut abreast).await? {
+                Ok(outcomes) => {
+                    let late = abreast.sides.iter_mut().map(|side| &mut side.run);
+                    for run in late.filter(|run| !run.copying.late.is_empty()) {
+                        Box::pin(run.follow_late()).await;
+                    }
+                    return Ok(Some(outcomes));
                 }
-                return Ok(true);
+                Err(error) => error,
             };
             match Meeting::of(&error, &abreast.batches) {
                 Some(met) if !(is_last || is_taken(&error, &abreast.batches, registered)) => {
-                    self.turns(BTreeSet::from([met]), &mut turns).await;
+                    self.turns(BTreeSet::from([met]), waits.turns()).await;
                 }
                 _ => return Err(error.into()),
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// The plans of the changes, and what they come to; none where they cannot go together.
@@ -111,11 +115,11 @@ impl Database {
             if !joined.add(way_of(self, &plan, own), batches) {
                 return Ok(None);
             }
-            if sides.is_empty() || !run.copying.late.is_empty() {
-                sides.push((run, plan));
+            if sides.is_empty() || asked.told || !run.copying.late.is_empty() {
+                sides.push(Side { run, plan, changes: changes.len() });
             }
         }
-        if let Some((run, _)) = sides.first_mut()
+        if let Some(Side { run, .. }) = sides.first_mut()
             && !joined.add(|_, _| Way::Added, run.join_places(places, Vec::new()).await?)
         {
             return Ok(None);
@@ -123,19 +127,26 @@ impl Database {
         Ok(held.map(|states| Abreast { states, batches: joined.split(), sides }))
     }
 
-    /// Commits them, again where the store is busy, or does not tell whether it has; what they met, if they were refused.
-    async fn commit_abreast(&self, abreast: &mut Abreast<'_>) -> Result<Option<StoreError>> {
+    /// Commits them, again where the store is busy, or does not tell whether it has; what became of each, or what they met, if they were
+    /// refused.
+    async fn commit_abreast(&self, abreast: &mut Abreast<'_>) -> Result<std::result::Result<Vec<Outcome>, StoreError>> {
         let Abreast { states, batches, sides } = abreast;
-        let Some((run, plan)) = sides.first_mut() else { return Ok(None) };
+        let Some((Side { run, plan, changes }, others)) = sides.split_first_mut() else { return Ok(Ok(Vec::new())) };
         for attempt in 0..ATTEMPTS {
-            let committed = self.commit_planned(states, batches, attempt, run.asked.haste).await;
-            let Err(error) = committed else { return Ok(None) };
+            let error = match self.commit_planned(states, batches, attempt, run.asked.haste).await {
+                Ok(receipts) => return Ok(Ok(abreast.outcomes(&receipts))),
+                Err(error) => error,
+            };
             if is_race(error.kind()) && !run.is_ambiguous() {
-                return Ok(Some(error));
+                return Ok(Err(error));
             }
             // All are written where those of one partition are.
-            if run.after_failure(error, plan, &[]).await?.is_some() {
-                return Ok(None);
+            if let Some(mut outcomes) = run.after_failure(error, plan, &[]).await? {
+                outcomes.truncate(*changes);
+                for side in others.iter_mut().filter(|side| side.run.asked.told) {
+                    outcomes.extend(side.run.recognise(&side.plan).await?.into_iter().take(side.changes));
+                }
+                return Ok(Ok(outcomes));
             }
             self.pause(attempt).await;
         }
@@ -153,8 +164,35 @@ struct Abreast<'a> {
     /// What they are planned on.
     states: Arc<Generation>,
     batches: Vec<Batch>,
-    /// The first of them, by which it is known whether they were made, and those that are not over with their commit.
-    sides: Vec<(Run<'a>, BatchPlan)>,
+    /// The first of them, by which it is known whether they were made, and those that are not over with their commit: all, where it is
+    /// asked what became of each.
+    sides: Vec<Side<'a>>,
+}
+
+/// The changes of one partition among them.
+struct Side<'a> {
+    run: Run<'a>,
+    plan: BatchPlan,
+    /// How many they are; the plan may hold others that go with them.
+    changes: usize,
+}
+
+impl Abreast<'_> {
+    /// What became of each change, by what the store said of each batch; nothing where nobody asks.
+    fn outcomes(&self, receipts: &[Receipts]) -> Vec<Outcome> {
+        let told = || self.sides.iter().filter(|side| side.run.asked.told);
+        let mut written = HashMap::new();
+        for (batch, receipts) in self.batches.iter().zip(receipts).filter(|_| told().next().is_some()) {
+            let place = |row| (batch.table.as_str(), batch.partition.as_str(), row);
+            written.extend(batch.operations.iter().map(|write| place(write.row.as_str())).zip(receipts));
+        }
+        let of = |side: &Side<'_>| {
+            let (table, partition) = (side.run.registered.table.as_str(), side.run.partition);
+            let receipt = |row: &str| written.get(&(table, partition, row)).copied();
+            outcomes(partition, &side.plan, receipt).into_iter().take(side.changes).collect::<Vec<_>>()
+        };
+        told().flat_map(of).collect()
+    }
 }
 
 /// Whether the commit was refused since the key of an entity is taken: it would be again.

@@ -2,7 +2,7 @@
 //!
 //! Not atomic as a whole, and says so: each batch is all or nothing, and what failed is reported entity by entity.
 
-mod halves;
+mod changes;
 mod held;
 mod report;
 
@@ -24,7 +24,7 @@ use tablemodel_store::limits;
 pub(super) use self::held::rows_each;
 pub use self::report::{BulkReport, BulkWritten};
 use self::{
-    halves::write_changes,
+    changes::write_changes,
     held::{Due, Held, Lane, Most},
 };
 use crate::{

@@ -5,6 +5,7 @@
 mod after;
 mod ahead;
 mod asked;
+pub(super) mod company;
 mod contributions;
 mod current;
 pub(super) mod doubt;
@@ -17,10 +18,10 @@ pub(super) mod waits;
 
 pub(crate) use self::outcome::Outcome;
 pub(super) use self::reads::{has_moving_blobs, is_read_alone};
-pub(super) use self::{asked::Asked, contributions::Places};
+pub(super) use self::{asked::Asked, contributions::Places, outcome::outcomes};
 use self::{
     current::Current,
-    outcome::outcomes,
+    outcome::own_outcomes,
     sizes::{check_count, check_sizes},
     waits::Waits,
 };
@@ -73,7 +74,8 @@ impl Database {
         self.run(registered, partition, changes, Asked::TOLD, &mut Waits::default()).await
     }
 
-    async fn run(
+    /// Writes changes of one partition as one batch, for who may have turns already.
+    pub(super) async fn run(
         &self,
         registered: &Registered,
         partition: &str,
@@ -253,34 +255,42 @@ impl<'a> Run<'a> {
                     Next::Again | Next::Later => continue,
                 }
             }
-            self.wait_where_crowded(batches).await;
+            if let Some(told) = self.go_along_where_crowded(changes, batches).await {
+                return told;
+            }
             let committed = self.commit(&states, changes, &mut prepared).await?;
             let Prepared { plan, follows, batches, own } = prepared;
             let outcomes = match committed {
                 Ok(_) if !self.asked.told => Vec::new(),
-                Ok(receipts) => self.staging.noted(outcomes(self.partition, &plan, receipts)),
+                Ok(receipts) => self.staging.noted(own_outcomes(self.partition, &plan, &receipts)),
                 Err(error) if self.is_refused_together(&error, &batches) => return Err(error.into()),
                 Err(error) => {
                     let met = Meeting::of(&error, &batches);
-                    match Box::pin(self.after(error, &plan, &follows, own)).await? {
+                    let pauses = match Box::pin(self.after(error, &plan, &follows, own)).await? {
                         Next::Again => {
                             self.held.clear(); // what is planned anew is claimed anew
-                            self.take_turn(met).await;
-                            continue;
+                            None
                         }
-                        Next::Later => {
-                            self.wait(met, attempt).await;
-                            continue;
-                        }
-                        Next::Done(outcomes) => outcomes,
+                        Next::Later => Some(attempt),
+                        Next::Done(outcomes) => return Ok(self.over(outcomes, changes, &plan).await),
+                    };
+                    match self.go_along_or_wait(changes, met, pauses).await {
+                        Some(told) => return told,
+                        None => continue,
                     }
                 }
             };
-            self.give_turns_back();
-            self.db.deliver_written(self.partition, &plan).await;
-            return Ok(outcomes.into_iter().take(changes.len()).collect());
+            return Ok(self.over(outcomes, changes, &plan).await);
         }
         Err(self.exhausted())
+    }
+
+    /// What became of the changes, of those that the plan was made of; what it leaves to be done elsewhere is.
+    async fn over(&mut self, mut outcomes: Vec<Outcome>, changes: &[Change], plan: &BatchPlan) -> Vec<Outcome> {
+        self.give_turns_back();
+        self.db.deliver_written(self.partition, plan).await;
+        outcomes.truncate(changes.len());
+        outcomes
     }
 
     /// Sees to it that relays find what the batch leaves to them: outbox rows, or the intent of an entity that leaves.

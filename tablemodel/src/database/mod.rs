@@ -19,6 +19,7 @@ mod followers;
 mod foreign;
 #[cfg(feature = "testing")]
 mod fork;
+mod halves;
 mod holders;
 mod leases;
 mod links;

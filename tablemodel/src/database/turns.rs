@@ -15,7 +15,7 @@ use tablemodel_store::{Batch, StoreError};
 use tokio::sync::OwnedMutexGuard;
 use twox_hash::XxHash3_64;
 
-use crate::database::{Database, outbox::is_race};
+use crate::database::{Database, execute::company::Seat, outbox::is_race};
 
 /// How long a turn is waited for.
 const LONGEST: Duration = Duration::from_secs(1);
@@ -38,21 +38,33 @@ impl Meeting {
     }
 }
 
-type Lane = tokio::sync::Mutex<()>;
+/// Those who meet at a row.
+#[derive(Debug, Default)]
+struct Lane {
+    /// Whose turn it is.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// The seats of those who would go along with whose turn it is, in the order in which they came.
+    seats: Vec<Seat>,
+    /// How many wait or have their turn.
+    there: usize,
+}
 
 /// Where writers have met, as long as one of them is there. Clones are one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Turns(Arc<Mutex<HashMap<Meeting, Arc<Lane>>>>);
+pub(super) struct Turns(Arc<Mutex<HashMap<Meeting, Lane>>>);
 
 impl Turns {
-    fn lanes(&self) -> MutexGuard<'_, HashMap<Meeting, Arc<Lane>>> {
+    fn lanes(&self) -> MutexGuard<'_, HashMap<Meeting, Lane>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a place in the row of those who wait.
-    fn queue(&self, at: Meeting) -> Turn {
-        let lane = Arc::clone(self.lanes().entry(at).or_default());
-        Turn { turns: self.clone(), at, lane, held: None }
+    fn queue(&self, at: Meeting, seat: Option<&Seat>) -> Turn {
+        let mut lanes = self.lanes();
+        let lane = lanes.entry(at).or_default();
+        lane.there += 1;
+        lane.seats.extend(seat.cloned());
+        Turn { turns: self.clone(), at, next: Arc::clone(&lane.turn), seat: seat.cloned(), held: None }
     }
 }
 
@@ -61,7 +73,8 @@ impl Turns {
 pub(super) struct Turn {
     turns: Turns,
     at: Meeting,
-    lane: Arc<Lane>,
+    next: Arc<tokio::sync::Mutex<()>>,
+    seat: Option<Seat>,
     held: Option<OwnedMutexGuard<()>>,
 }
 
@@ -69,9 +82,12 @@ impl Drop for Turn {
     fn drop(&mut self) {
         self.held = None;
         let mut lanes = self.turns.lanes();
-        // The map's and this one.
-        if Arc::strong_count(&self.lane) <= 2 {
-            lanes.remove(&self.at);
+        let Some(lane) = lanes.get_mut(&self.at) else { return };
+        lane.there -= 1;
+        match &self.seat {
+            _ if lane.there == 0 => drop(lanes.remove(&self.at)),
+            Some(own) => lane.seats.retain(|seat| seat != own),
+            None => {}
         }
     }
 }
@@ -85,18 +101,30 @@ impl Database {
     /// Lets `held`, turns in order, have one at each of these places too; whether it waited for them, and has them all. Those behind the first
     /// new one are given back before, and waited for anew.
     pub(super) async fn turns(&self, at: BTreeSet<Meeting>, held: &mut Vec<Turn>) -> bool {
+        self.seated_turns(at, held, None).await
+    }
+
+    /// The same, in a seat from which who waits may be taken along.
+    pub(super) async fn seated_turns(&self, at: BTreeSet<Meeting>, held: &mut Vec<Turn>, seat: Option<&Seat>) -> bool {
         let mut wanted: BTreeSet<_> = at.into_iter().filter(|at| held.iter().all(|turn| turn.at != *at)).collect();
         let Some(first) = wanted.first() else { return false };
         let kept = held.partition_point(|turn| turn.at < *first);
         wanted.extend(held.drain(kept..).map(|turn| turn.at));
         let taken = Box::pin(async {
             for at in wanted {
-                let mut turn = self.0.turns.queue(at);
-                turn.held = Some(Arc::clone(&turn.lane).lock_owned().await);
+                let mut turn = self.0.turns.queue(at, seat);
+                turn.held = Some(Arc::clone(&turn.next).lock_owned().await);
                 held.push(turn);
             }
         });
         matches!(select(taken, self.environment().turn.sleep(LONGEST)).await, Either::Left(_))
+    }
+
+    /// The seats of those who wait for these turns.
+    pub(super) fn seats(&self, turns: &[Turn]) -> Vec<Seat> {
+        let lanes = self.0.turns.lanes();
+        let waited_for = turns.iter().filter_map(|turn| lanes.get(&turn.at));
+        waited_for.flat_map(|lane| lane.seats.iter().cloned()).collect()
     }
 
     /// Where others are at rows of these batches, or who has these turns.

@@ -193,7 +193,7 @@ impl Run<'_> {
     }
 
     /// After a lost reply: whether the rows carry this run's operation id.
-    pub(super) async fn recognise(&mut self, plan: &BatchPlan) -> Result<Vec<Outcome>> {
+    pub(in crate::database) async fn recognise(&mut self, plan: &BatchPlan) -> Result<Vec<Outcome>> {
         let Some(operation) = self.operation else { return Err(self.unknown()) };
         let mut outcomes = Vec::with_capacity(plan.left.len());
         let mut ours = false;

@@ -15,10 +15,17 @@ use crate::plan::{
 /// What became of one change: the rows of the entity as they are now; `None` after a delete.
 pub(crate) type Outcome = Option<Group>;
 
-/// Those of all changes.
-pub(super) fn outcomes(partition: &str, plan: &BatchPlan, receipts: Vec<Receipts>) -> Vec<Outcome> {
-    let receipts = receipts.into_iter().next().unwrap_or_default();
-    let receipt = |row: &str| -> Option<&Written> { receipts.get(plan.position(row)?) };
+/// Those of all changes, by the plan's own batch, which is the first.
+pub(super) fn own_outcomes(partition: &str, plan: &BatchPlan, receipts: &[Receipts]) -> Vec<Outcome> {
+    outcomes(partition, plan, |row| receipts.first()?.get(plan.position(row)?))
+}
+
+/// Those of all changes, by what the store said of each row.
+pub(in crate::database) fn outcomes<'r>(
+    partition: &str,
+    plan: &BatchPlan,
+    receipt: impl Fn(&str) -> Option<&'r Written>,
+) -> Vec<Outcome> {
     let outcome = |left: &Left| {
         let properties = left.properties.clone()?;
         let last = system::sequence(written(plan, &left.row)?);

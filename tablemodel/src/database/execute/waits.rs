@@ -7,14 +7,15 @@ use std::collections::BTreeSet;
 
 use tablemodel_store::Batch;
 
-use super::Run;
+use super::{Outcome, Run, company::Met};
 use crate::{
     database::{
         Database,
         calls::ATTEMPTS,
         turns::{Meeting, Turn},
     },
-    error::{Error, ErrorKind},
+    error::{Error, ErrorKind, Result},
+    plan::change::Change,
 };
 
 /// How many attempts may be made besides, each of which waited for turns that it had not yet.
@@ -39,7 +40,16 @@ pub(in crate::database) struct Waits {
 impl Waits {
     /// For a run by who has these turns.
     pub(super) fn resumed(&mut self) -> Self {
-        Self { turns: std::mem::take(&mut self.turns), ..Self::default() }
+        Self::with(std::mem::take(&mut self.turns))
+    }
+
+    /// For one who has these turns.
+    pub(in crate::database) fn with(turns: Vec<Turn>) -> Self {
+        Self { turns, ..Self::default() }
+    }
+
+    pub(in crate::database) fn turns(&mut self) -> &mut Vec<Turn> {
+        &mut self.turns
     }
 }
 
@@ -87,9 +97,36 @@ impl Run<'_> {
     pub(in crate::database) async fn wait_where_crowded(&mut self, batches: &[Batch]) {
         let crowded = self.db.crowded(batches);
         if !crowded.is_empty() && Box::pin(self.db.turns(crowded, &mut self.waits.turns)).await {
-            self.waits.behind = true;
-            self.waits.waited += u32::from(self.waits.waited < WAITED);
+            self.has_waited();
         }
+    }
+
+    /// The same, of changes that may go along with those of others: what became of them, where they did.
+    pub(super) async fn go_along_where_crowded(
+        &mut self,
+        changes: &[Change],
+        batches: &[Batch],
+    ) -> Option<Result<Vec<Outcome>>> {
+        let crowded = self.db.crowded(batches);
+        if crowded.is_empty() {
+            return None;
+        }
+        match Box::pin(self.meet(crowded, changes)).await {
+            Met::Turns(false) => None,
+            Met::Turns(true) => {
+                self.has_waited();
+                None
+            }
+            Met::Along(outcome) => {
+                self.has_waited();
+                Some(outcome.map(|outcome| vec![outcome]))
+            }
+        }
+    }
+
+    fn has_waited(&mut self) {
+        self.waits.behind = true;
+        self.waits.waited += u32::from(self.waits.waited < WAITED);
     }
 
     /// Lets those go on who wait for its turns.
@@ -98,7 +135,7 @@ impl Run<'_> {
     }
 
     /// Waits for its turn where it met others, unless it has it; whether it did.
-    pub(super) async fn take_turn(&mut self, met: Option<Meeting>) -> bool {
+    async fn take_turn(&mut self, met: Option<Meeting>) -> bool {
         self.waits.behind = false;
         let Some(met) = met else { return false };
         Box::pin(self.db.turns(BTreeSet::from([met]), &mut self.waits.turns)).await
@@ -110,6 +147,27 @@ impl Run<'_> {
         if !(self.take_turn(met).await || was_behind) {
             self.db.pause(attempt).await;
         }
+    }
+
+    /// Waits for its turn where it met others, or goes along with those who have it; where `pauses`, it waits a while where there is no turn.
+    pub(super) async fn go_along_or_wait(
+        &mut self,
+        changes: &[Change],
+        met: Option<Meeting>,
+        pauses: Option<u32>,
+    ) -> Option<Result<Vec<Outcome>>> {
+        let was_behind = std::mem::take(&mut self.waits.behind);
+        let waited = match met {
+            None => false,
+            Some(met) => match Box::pin(self.meet(BTreeSet::from([met]), changes)).await {
+                Met::Turns(waited) => waited,
+                Met::Along(outcome) => return Some(outcome.map(|outcome| vec![outcome])),
+            },
+        };
+        if let Some(attempt) = pauses.filter(|_| !(waited || was_behind)) {
+            self.db.pause(attempt).await;
+        }
+        None
     }
 
     /// No error but `OutcomeUnknown` is true once an attempt may have been carried out.

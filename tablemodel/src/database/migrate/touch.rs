@@ -11,7 +11,11 @@ use super::{
     targets::{Target, Targets},
 };
 use crate::{
-    database::{Database, calls::ATTEMPTS, execute::Asked},
+    database::{
+        Database,
+        calls::ATTEMPTS,
+        execute::{Asked, waits::Waits},
+    },
     error::{Error, ErrorKind, Result},
     plan::{change::Change, entries::entries, group::Group, image::Image},
     schema::EntitySchema,
@@ -87,14 +91,14 @@ pub(super) async fn touch(
         let written = match changes {
             Ok(changes) => {
                 let _turn = workers.turn(apart).await;
-                db.write_abreast(&registered, &changes, asked).await
+                db.write_abreast(&registered, &changes, asked, &mut Waits::default()).await
             }
             Err(error) => Err(error),
         };
         match written {
-            Ok(true) => sum.touched += groups.len() as u64,
+            Ok(Some(_)) => sum.touched += groups.len() as u64,
             Err(error) if is_fatal(&error) => return Err(error),
-            Ok(false) | Err(_) if groups.len() > 1 => {
+            Ok(None) | Err(_) if groups.len() > 1 => {
                 let second = groups.split_off(groups.len() / 2);
                 rest.extend([second, groups]);
             }

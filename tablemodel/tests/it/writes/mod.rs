@@ -16,6 +16,7 @@ use crate::tools::rows_of;
 mod adopted;
 mod adopted_keys;
 mod batches;
+mod company;
 mod concurrency;
 mod costs;
 mod defaulted;

@@ -113,7 +113,7 @@ impl FaultPlan for Slow {
 }
 
 /// A while is three steps of the others; a second, for which a turn is waited for, and ten, for which a reply is, never pass.
-struct Steps;
+pub(super) struct Steps;
 
 #[async_trait]
 impl Sleep for Steps {
