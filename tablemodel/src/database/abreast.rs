@@ -40,9 +40,13 @@ impl Database {
     /// Whether changes of this entity in several partitions may be one commit, since they meet elsewhere.
     pub(super) fn goes_abreast(&self, registered: &Registered) -> bool {
         let schema = registered.schema;
-        let meets = schema.has_copies() || schema.has_aggregates_elsewhere();
-        let is_plain = !schema.has_lists() && !schema.is_joined() && !registered.setting.moving;
-        self.is_atomic() && meets && is_plain
+        (schema.has_copies() || schema.has_aggregates_elsewhere()) && self.may_go_abreast(registered)
+    }
+
+    /// Whether they may, if they do meet.
+    pub(super) fn may_go_abreast(&self, registered: &Registered) -> bool {
+        let schema = registered.schema;
+        self.is_atomic() && !schema.has_lists() && !schema.is_joined() && !registered.setting.moving
     }
 
     /// Makes changes, of which those of one partition stand side by side, as one commit: all or none; none where they are of no kind

@@ -71,7 +71,7 @@ impl Database {
         partition: &str,
         changes: &[Change],
     ) -> Result<Vec<Outcome>> {
-        self.run(registered, partition, changes, Asked::TOLD, &mut Waits::default()).await
+        self.run(registered, partition, changes, Asked::JOINING, &mut Waits::default()).await
     }
 
     /// Writes changes of one partition as one batch, for who may have turns already.
@@ -195,7 +195,7 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(super) fn new(db: &'a Database, registered: &'a Registered, partition: &'a str) -> Self {
-        let operation = db.0.capabilities.may_lose_reply.then(|| operation_id(db));
+        let operation = db.0.capabilities.may_lose_reply.then(|| db.operation_id());
         Self {
             db,
             registered: Current::Given(registered),
@@ -395,13 +395,4 @@ impl<'a> Run<'a> {
         plan.check_unique(&self.known)?;
         Ok(plan)
     }
-}
-
-pub(super) fn operation_id(db: &Database) -> OperationId {
-    let random = &db.environment().random;
-    let mut id = [0; 16];
-    let (low, high) = id.split_at_mut(8);
-    low.copy_from_slice(&random.next().to_le_bytes());
-    high.copy_from_slice(&random.next().to_le_bytes());
-    OperationId(id)
 }

@@ -81,6 +81,7 @@ use crate::{
     plan::{
         change::{check_told, is_primary},
         group::Group,
+        system::OperationId,
     },
     schema::EntitySchema,
     stored::Stored,
@@ -187,6 +188,12 @@ impl Database {
 
     pub(crate) fn environment(&self) -> &Environment {
         &self.0.environment
+    }
+
+    /// A name for one attempt to write.
+    fn operation_id(&self) -> OperationId {
+        let random = &self.environment().random;
+        OperationId::of([random.next(), random.next()])
     }
 
     /// The full name of a table.

@@ -17,7 +17,7 @@ use crate::{
     database::{
         Database, Registered,
         claims::{Put, Taken},
-        execute::{Run, operation_id},
+        execute::Run,
         followers::Copying,
         since::Since,
         write::no_row,
@@ -111,7 +111,7 @@ impl Database {
         uploaded: Option<Since>,
     ) -> Result<Group> {
         let (schema, since) = (registered.schema, self.since());
-        let id = operation_id(self).0.iter().map(|byte| format!("{byte:02x}")).collect();
+        let id = self.operation_id().0.iter().map(|byte| format!("{byte:02x}")).collect();
         let partition = to.key.partition.clone();
         let mut moving = Move { id, from: old.key().clone(), to };
         let was = Image::written(schema, &old)?;

@@ -48,6 +48,14 @@ const OPERATION_BYTES: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OperationId(pub(crate) [u8; OPERATION_BYTES]);
 
+impl OperationId {
+    /// Of two numbers that nobody else draws.
+    pub(crate) fn of(numbers: [u64; 2]) -> Self {
+        let [low, high] = numbers.map(u128::from);
+        Self((low | high << u64::BITS).to_le_bytes())
+    }
+}
+
 /// What a row is, by its `EntityType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowKind<'a> {

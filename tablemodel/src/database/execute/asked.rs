@@ -21,8 +21,8 @@ pub(in crate::database) struct Asked {
 
 impl Asked {
     pub(super) const TOLD: Self = Self { told: true, together: false, haste: Haste::Now, joins: false, epoch: None };
-    /// What became of each is asked of one that may go along with others.
-    pub(super) const ONE: Self = Self { joins: true, ..Self::TOLD };
+    /// The same, where it may go along with others.
+    pub(super) const JOINING: Self = Self { joins: true, ..Self::TOLD };
     /// The same of those who go together.
     pub(in crate::database) const ALONG: Self = Self::TOLD;
     /// What became of each change is not asked for.

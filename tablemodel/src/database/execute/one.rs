@@ -23,7 +23,7 @@ impl Database {
         waits: &mut Waits,
     ) -> Result<Outcome> {
         let (partition, change) = (&one.key().partition, std::slice::from_ref(&one));
-        let outcomes = self.run(registered, partition, change, Asked::ONE, waits).await.map_err(Error::alone)?;
+        let outcomes = self.run(registered, partition, change, Asked::JOINING, waits).await.map_err(Error::alone)?;
         Ok(outcomes.into_iter().next().flatten())
     }
 }

@@ -117,9 +117,9 @@ impl Run<'_> {
                 self.has_waited();
                 None
             }
-            Met::Along(outcome) => {
+            Met::Along(told) => {
                 self.has_waited();
-                Some(outcome.map(|outcome| vec![outcome]))
+                Some(told)
             }
         }
     }
@@ -161,7 +161,7 @@ impl Run<'_> {
             None => false,
             Some(met) => match Box::pin(self.meet(BTreeSet::from([met]), changes)).await {
                 Met::Turns(waited) => waited,
-                Met::Along(outcome) => return Some(outcome.map(|outcome| vec![outcome])),
+                Met::Along(told) => return Some(told),
             },
         };
         if let Some(attempt) = pauses.filter(|_| !(waited || was_behind)) {

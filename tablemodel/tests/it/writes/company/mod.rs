@@ -3,23 +3,22 @@
 //!
 //! On one thread, with every call of the store letting others go first: so that all have read before the first of them writes.
 
+mod faults;
+
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::{join, join_all};
 use tablemodel::{
     Consistency, Error, ErrorKind,
     prelude::*,
-    store::{StoreErrorKind, TableStore},
-    testing::{CallKind, Chances, Fault, Script, TestDatabase},
+    store::TableStore,
+    testing::{CallKind, Script, TestDatabase},
 };
-
-use tokio::task::JoinSet;
 
 use super::turns::Steps;
 use crate::{
-    dropped::{Slow, dropped_after},
+    dropped::Slow,
     migrate::{MODES, assert_clean, store_of},
-    points::points,
 };
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -87,6 +86,15 @@ struct Visit {
     note: String,
 }
 
+/// Meets nobody.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Shops", partition = "{shop}", row = "n_{id:05}")]
+struct Note {
+    shop: String,
+    id: u32,
+    text: String,
+}
+
 #[derive(TableModel)]
 enum Model {
     Owner(Owner),
@@ -94,6 +102,7 @@ enum Model {
     Pet(Pet),
     Shop(Shop),
     Visit(Visit),
+    Note(Note),
 }
 
 fn pet(id: u32) -> Pet {
@@ -251,6 +260,47 @@ async fn who_is_refused_is_told_why_and_all_others_are_written() {
     }
 }
 
+#[tokio::test]
+async fn batches_go_together_each_of_them_all_or_nothing() {
+    for mode in MODES {
+        let db = store(mode).await;
+        db.insert(&visit(90)).await.unwrap();
+        let program = program(&db).await;
+        let told = format!("{mode:?}");
+        db.forget_calls();
+        // Of the fifth the second change is refused.
+        let commit = async |task: u32| {
+            let mut seen = db.insert(&Note { shop: "A".into(), id: task, text: String::new() }).await?;
+            seen.text.push_str("seen");
+            let mut batch = program.batch(Visit::in_partition("A"));
+            batch.insert(&visit(2 * task)).insert(&visit(if task == 5 { 90 } else { 2 * task + 1 })).save(&mut seen);
+            batch.commit().await.map(|()| seen)
+        };
+        for (task, written) in (0..).zip(join_all((0..20).map(commit)).await) {
+            match written {
+                Ok(mut note) => {
+                    note.text.push('!');
+                    db.save(&mut note).await.unwrap_or_else(|error| panic!("{told}, {task}: {error}"));
+                }
+                Err(error) => {
+                    assert_eq!((task, error.kind()), (5, &ErrorKind::AlreadyExists), "{told}: {error}");
+                    assert_eq!(error.operation(), Some(1), "{told}: {error}");
+                    assert_eq!(error.key().map(|key| key.row.as_str()), Some("v_00090"), "{told}: {error}");
+                }
+            }
+        }
+        // 20 notes, two of each batch that were too early and what was made together, in halves.
+        assert!(commits(&db) <= 20 + 20 + 19 + 16, "{told}: {} commits", commits(&db));
+        let (_, visits) = assert_exact(&db, &told).await;
+        let there: Vec<_> = visits.iter().map(|visit| visit.id).collect();
+        assert_eq!(there, (0..10).chain(12..40).chain([90]).collect::<Vec<_>>(), "{told}");
+        for task in 0..20 {
+            let note = Note::find().shop("A").id(task).one(&db).await.unwrap().expect("inserted");
+            assert_eq!(note.text, if task == 5 { "" } else { "seen!" }, "{told}");
+        }
+    }
+}
+
 /// A number that looks like chance.
 fn dice(seed: u32, number: u32, sides: u32) -> u32 {
     let mixed = seed.wrapping_mul(0x9E37_79B9) ^ number.wrapping_mul(0x85EB_CA6B);
@@ -313,125 +363,5 @@ async fn writes_of_all_kinds_go_together_and_leave_what_each_said() {
         let (mut there, visited) = assert_exact(&db, &told).await;
         there.iter_mut().for_each(|pet| pet.card = None); // is looked at there; with a store of the second kind it comes later
         assert_eq!((there, visited), (pets, visits), "{told}");
-    }
-}
-
-#[tokio::test]
-async fn a_fault_at_any_store_call_loses_no_write() {
-    let faults = [
-        Fault::error(StoreErrorKind::Unavailable),
-        Fault::error(StoreErrorKind::ConditionNotMet),
-        Fault::error(StoreErrorKind::OutcomeUnknown),
-        Fault::LostReply,
-    ];
-    for mode in MODES {
-        let whole = store(mode).await;
-        let calls = calls_of(&whole.fork().unwrap()).await;
-        for (fault, at) in
-            faults.iter().flat_map(|fault| points(calls, 24, "company").into_iter().map(move |at| (fault, at)))
-        {
-            let told = format!("{mode:?}, {fault:?} at call {at} of {calls}");
-            let db = whole.fork().expect("in memory");
-            let program = program(&db).await;
-            db.fail(Script::new().at(at, fault.clone()));
-            let (visits, pets) = all(&program).await;
-            let is_refusal = matches!(fault, Fault::Error(error) if error.kind() == StoreErrorKind::ConditionNotMet);
-            let failed = visits.iter().chain(&pets).filter_map(|told| told.as_ref().err());
-            let failed: Vec<_> = failed.collect();
-            let is_unknown = |error: &&Error| *error.kind() == ErrorKind::OutcomeUnknown;
-            // One alone, which others got before when it asked again.
-            let may_be_unknown = failed.len() == 1 && failed.iter().all(is_unknown);
-            assert!(failed.is_empty() || is_refusal || may_be_unknown, "{told}: {failed:?}");
-            let (owned, visited) = assert_exact(&db, &told).await;
-            let written = |told: &[tablemodel::Result<()>]| told.iter().filter(|told| told.is_ok()).count();
-            assert_eq!((visited.len(), owned.len()), (written(&visits), written(&pets)), "{told}");
-        }
-    }
-}
-
-type Told = Vec<tablemodel::Result<()>>;
-
-/// So many at once.
-async fn all(program: &Database) -> (Told, Told) {
-    let visits = join_all((0..8).map(async |id| program.insert(&visit(id)).await.map(drop)));
-    let pets = join_all((0..8).map(async |id| program.insert(&pet(id)).await.map(drop)));
-    join(visits, pets).await
-}
-
-async fn calls_of(db: &TestDatabase) -> usize {
-    let program = program(db).await;
-    db.forget_calls();
-    all(&program).await;
-    db.calls().len()
-}
-
-#[tokio::test]
-async fn lost_replies_and_a_busy_store_write_nothing_twice() {
-    for (mode, seed) in MODES.into_iter().flat_map(|mode| (0..12).map(move |seed| (mode, seed))) {
-        let db = store(mode).await;
-        let program = program(&db).await;
-        let chances = Chances::seeded(seed)
-            .with(120, Fault::error(StoreErrorKind::Unavailable))
-            .with(90, Fault::LostReply)
-            .with(30, Fault::error(StoreErrorKind::OutcomeUnknown));
-        db.fail(chances);
-        let (visits, pets) = all(&program).await;
-        let told = format!("{mode:?}, seed {seed}");
-        let (owned, visited) = assert_exact(&db, &told).await;
-        for (there, told_of) in [(visited.len(), visits), (owned.len(), pets)] {
-            let written = told_of.iter().filter(|told| told.is_ok()).count();
-            let is_unknown = |told: &&tablemodel::Result<()>| {
-                told.as_ref().is_err_and(|error| *error.kind() == ErrorKind::OutcomeUnknown)
-            };
-            let unknown = told_of.iter().filter(is_unknown).count();
-            assert!((written..=written + unknown).contains(&there), "{told}: {there}, {told_of:?}");
-        }
-    }
-}
-
-/// So many tasks at once, of which the first of the two numbers is dropped after it was asked to go on as often as the second says: whether
-/// it had ended by then.
-async fn without(program: &Database, tasks: u32, (gone, after): (u32, usize), told: &str) -> bool {
-    let mut running = JoinSet::new();
-    for id in 0..tasks {
-        let (program, turns) = (program.clone(), if id == gone { after } else { usize::MAX });
-        running.spawn(async move {
-            let write = async {
-                match id % 2 {
-                    0 => program.insert(&visit(id)).await.map(drop),
-                    _ => program.insert(&pet(id)).await.map(drop),
-                }
-            };
-            (id, dropped_after(turns, write).await.0)
-        });
-    }
-    let mut has_ended = true;
-    while let Some(ended) = running.join_next().await {
-        let (id, written) = ended.expect("no task panics");
-        has_ended &= written.is_some();
-        assert!(id == gone || written.is_some(), "{told}: {id}");
-        written.unwrap_or(Ok(())).unwrap_or_else(|error| panic!("{told}, {id}: {error}"));
-    }
-    has_ended
-}
-
-#[tokio::test]
-async fn who_goes_away_leaves_the_others_to_be_written() {
-    const TASKS: u32 = 12;
-    for mode in MODES {
-        let whole = store(mode).await;
-        for gone in 0..TASKS {
-            for after in 1.. {
-                let told = format!("{mode:?}, {gone} is dropped after {after}");
-                let db = whole.fork().expect("in memory");
-                let has_ended = without(&program(&db).await, TASKS, (gone, after), &told).await;
-                let (pets, visits) = assert_exact(&db, &told).await;
-                let there: Vec<_> = pets.iter().map(|pet| pet.id).chain(visits.iter().map(|visit| visit.id)).collect();
-                assert!((0..TASKS).filter(|id| *id != gone).all(|id| there.contains(&id)), "{told}: {there:?}");
-                if has_ended {
-                    break;
-                }
-            }
-        }
     }
 }
