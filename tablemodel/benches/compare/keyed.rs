@@ -29,6 +29,8 @@ struct Request {
     rows: Vec<Entry>,
     /// Whether the first must not exist.
     is_new: bool,
+    /// The key of a number in the table of the first, to which one is added.
+    total: Option<&'static str>,
     reply: oneshot::Sender<std::result::Result<(), String>>,
 }
 
@@ -50,17 +52,22 @@ impl Keyed {
 
     /// Writes rows, all or none; the first must not exist.
     pub(crate) async fn insert(&self, rows: Vec<Entry>) -> Result<()> {
-        self.write(rows, true).await
+        self.write(rows, true, None).await
+    }
+
+    /// The same, and adds one to a number.
+    pub(crate) async fn insert_counted(&self, rows: Vec<Entry>, total: &'static str) -> Result<()> {
+        self.write(rows, true, Some(total)).await
     }
 
     /// Writes rows over what there is, all or none.
     pub(crate) async fn put(&self, rows: Vec<Entry>) -> Result<()> {
-        self.write(rows, false).await
+        self.write(rows, false, None).await
     }
 
-    async fn write(&self, rows: Vec<Entry>, is_new: bool) -> Result<()> {
+    async fn write(&self, rows: Vec<Entry>, is_new: bool, total: Option<&'static str>) -> Result<()> {
         let (reply, answer) = oneshot::channel();
-        self.queue.send(Request { rows, is_new, reply }).map_err(|_| "closed")?;
+        self.queue.send(Request { rows, is_new, total, reply }).map_err(|_| "closed")?;
         Ok(answer.await??)
     }
 
@@ -69,6 +76,12 @@ impl Keyed {
         let table = self.database.begin_read()?.open_table(Definition::new(table))?;
         let value = |key: &String| Ok(table.get(key.as_str())?.ok_or("a row is missing")?.value().to_vec());
         keys.iter().map(value).collect()
+    }
+
+    /// What a number has come to.
+    pub(crate) fn counted(&self, table: &'static str, total: &str) -> Result<i64> {
+        let table = self.database.begin_read()?.open_table(Definition::new(table))?;
+        count(table.get(total)?.as_ref().map(|value| value.value()))
     }
 
     /// The keys in a range of one table.
@@ -105,8 +118,17 @@ fn commit(database: &Database, requests: &[Request]) -> Result<Vec<usize>> {
                 break;
             }
             table.insert(row.key.as_str(), row.value.as_slice())?;
+            if let Some(total) = request.total.filter(|_| number == 0) {
+                let before = count(table.get(total)?.as_ref().map(|value| value.value()))?;
+                table.insert(total, (before + 1).to_le_bytes().as_slice())?;
+            }
         }
     }
     transaction.commit()?;
     Ok(refused)
+}
+
+/// A number as it is kept; none is zero.
+fn count(value: Option<&[u8]>) -> Result<i64> {
+    Ok(value.map(|value| value.try_into().map(i64::from_le_bytes)).transpose()?.unwrap_or_default())
 }

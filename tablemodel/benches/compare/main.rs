@@ -8,7 +8,7 @@
 //! | `paired` | rounds of both sides and all sizes in turn, and medians |
 //! | `alone` | one side for a profiler |
 //! | `wide`, `entries`, `list`, `fanout` | an entity of several rows, with many index rows, in a long list, copied by many |
-//! | `totals` | a total in parts beside one in one cell |
+//! | `totals` | sources of one total, by many tasks |
 //! | `keyed`, `turns` | what those are compared with, and how |
 //! | `walk` | verification and repair |
 //! | `touch` | the backfill of an added index |
@@ -53,7 +53,7 @@ fn others() -> impl Iterator<Item = &'static str> {
         .chain(entries::NAMES)
         .chain(list::NAMES)
         .chain(fanout::NAMES)
-        .chain([totals::NAME])
+        .chain(totals::NAMES)
         .chain(walk::NAMES)
         .chain([touch::NAME])
         .chain([MEMORY])

@@ -76,8 +76,8 @@ async fn of_others(report: &mut Report, directory: &Path, options: &Options) -> 
     if options.wants_any(&fanout::NAMES) {
         report.figures.extend(fanout::measure(directory, quick, wants).await?);
     }
-    if options.wants(totals::NAME) {
-        report.totals = Some(totals::measure(directory, quick).await?);
+    if options.wants_any(&totals::NAMES) {
+        report.figures.extend(totals::measure(directory, quick, wants).await?);
     }
     if options.wants_any(&walk::NAMES) {
         report.rates = walk::measure(directory, quick, wants).await?;

@@ -96,8 +96,6 @@ pub(crate) struct Compile {
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) figures: Vec<Figure>,
-    /// Ours is in parts, and in place of by hand in one cell.
-    pub(crate) totals: Option<Figure>,
     pub(crate) rates: Vec<Rate>,
     pub(crate) waits: Vec<Wait>,
     pub(crate) growth: Vec<Growth>,
@@ -129,12 +127,6 @@ impl Report {
                 "ratio": it.ratio, "goal": it.goal,
             })
         });
-        let totals = self.totals.as_ref().map(|it| {
-            json!({
-                "workload": it.workload, "entities": it.entities, "in_parts_per_second": it.ours,
-                "in_one_per_second": it.by_hand, "ratio": it.ratio, "goal": it.goal,
-            })
-        });
         let growth = self
             .growth
             .iter()
@@ -154,7 +146,7 @@ impl Report {
             })
         });
         json!({
-            "quick": quick, "figures": figures.collect::<Vec<_>>(), "totals": totals, "rates": rates.collect::<Vec<_>>(),
+            "quick": quick, "figures": figures.collect::<Vec<_>>(), "rates": rates.collect::<Vec<_>>(),
             "waits": waits.collect::<Vec<_>>(), "growth": growth.collect::<Vec<_>>(),
             "memory": memory.collect::<Vec<_>>(), "memory_growth": memory_growth, "compile": compile,
         })
@@ -164,7 +156,6 @@ impl Report {
     pub(crate) fn text(&self) -> String {
         [
             self.figures_text(),
-            self.totals_text(),
             self.rates_text(),
             self.waits_text(),
             self.growth_text(),
@@ -180,14 +171,6 @@ impl Report {
             "entities a second", "of", "tablemodel", "by hand", "ratio", "goal (at least)"
         );
         table(head, self.figures.iter().map(Figure::line))
-    }
-
-    fn totals_text(&self) -> String {
-        let head = format!(
-            "{:<42}{:>9}{:>12}{:>12}{:>8}  {}\n",
-            "sources a second", "of", "in parts", "in one cell", "ratio", "goal (at least)"
-        );
-        table(head, self.totals.iter().map(Figure::line))
     }
 
     fn rates_text(&self) -> String {

@@ -1,19 +1,27 @@
-//! Many tasks that insert sources of one total: kept in parts, beside kept in one cell.
+//! Many tasks that insert sources of one total, which is kept in one cell, or in parts.
 //!
-//! Both are ours: no work by hand is compared.
+//! By hand the writer thread adds one to a number, in the commit that writes the rows.
 
 use std::path::Path;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use tablemodel::{Database, TableEntity, TableModel};
 
-use crate::{Result, report::Figure, side::CACHE_BYTES, turns::Turns};
+use crate::{
+    Result,
+    keyed::{Entry, Keyed},
+    report::Figure,
+    side::CACHE_BYTES,
+    turns::Turns,
+};
 
-/// The name of the workload.
-pub(crate) const NAME: &str = "insert sources of one total, 64 tasks";
+/// The names of the workloads.
+pub(crate) const NAMES: [&str; 2] =
+    ["insert sources of one total, 64 tasks", "insert sources of a total in parts, 64 tasks"];
 const TASKS: usize = 64;
-/// Two writers meet in one of sixteen parts; what else a write takes is the same.
-const GOAL: f64 = 2.0;
+/// The table of the peer.
+const ROWS: &str = "visits";
+const TOTAL: &str = "total";
 
 /// Pages whose visits are counted in parts.
 mod parts {
@@ -66,27 +74,34 @@ enum Site {
     Page(Page),
 }
 
-/// Sources written a second, in parts and in one cell.
-pub(crate) async fn measure(directory: &Path, quick: bool) -> Result<Figure> {
-    let (inserts, rounds) = if quick { (256, 2) } else { (4_096, 9) };
-    let in_parts = opened::<parts::Site>(&directory.join("parts.tablemodel")).await?;
-    let in_one = opened::<Site>(&directory.join("one.tablemodel")).await?;
-    let figure = Turns { workload: NAME, entities: inserts, goal: Some(GOAL), rounds }.measure(
-        async |round| {
-            insert(&in_parts, round * inserts, inserts, |number| parts::Visit { site: "A".to_owned(), number, on: 1 })
-                .await
-        },
-        async |round| {
-            insert(&in_one, round * inserts, inserts, |number| Visit { site: "A".to_owned(), number, on: 1 }).await
-        },
-    );
-    let figure = figure.await?;
-    let all = i64::from((rounds + 1) * inserts);
-    let counted = [
-        in_parts.total(parts::Page::find().site("A").id(1), parts::Page::VISITS).await?,
-        in_one.total(Page::find().site("A").id(1), Page::VISITS).await?,
-    ];
-    if counted == [all; 2] { Ok(figure) } else { Err(format!("{counted:?} of {all} are counted").into()) }
+/// Both workloads, where they are wanted.
+pub(crate) async fn measure(directory: &Path, quick: bool, wants: impl Fn(&str) -> bool) -> Result<Vec<Figure>> {
+    let (entities, rounds) = if quick { (256, 2) } else { (4_096, 9) };
+    let all = i64::from((rounds + 1) * entities);
+    let mut figures = Vec::new();
+    for (workload, is_in_parts) in NAMES.into_iter().zip([false, true]).filter(|(name, _)| wants(name)) {
+        let path = |side: &str| directory.join(format!("{is_in_parts}.{side}"));
+        let turns = Turns { workload, entities, goal: None, rounds };
+        let by_hand = Keyed::open(&path("redb"))?;
+        let theirs = async |round| insert_by_hand(&by_hand, round * entities, entities).await;
+        let counted = if is_in_parts {
+            let db = opened::<parts::Site>(&path("tablemodel")).await?;
+            let visit = |number| parts::Visit { site: "A".to_owned(), number, on: 1 };
+            let ours = async |round| insert(&db, round * entities, entities, visit).await;
+            figures.push(turns.measure(ours, theirs).await?);
+            db.total(parts::Page::find().site("A").id(1), parts::Page::VISITS).await?
+        } else {
+            let db = opened::<Site>(&path("tablemodel")).await?;
+            let visit = |number| Visit { site: "A".to_owned(), number, on: 1 };
+            let ours = async |round| insert(&db, round * entities, entities, visit).await;
+            figures.push(turns.measure(ours, theirs).await?);
+            db.total(Page::find().site("A").id(1), Page::VISITS).await?
+        };
+        if (counted, by_hand.counted(ROWS, TOTAL)?) != (all, all) {
+            return Err(format!("{counted} of {all} are counted").into());
+        }
+    }
+    Ok(figures)
 }
 
 async fn opened<M: TableModel>(path: &Path) -> Result<Database> {
@@ -102,9 +117,21 @@ where
 {
     let tasks = (first..first + inserts).map(|number| {
         let (db, visit) = (db.clone(), visit(number));
-        tokio::spawn(async move { db.insert(&visit).await.map(drop) })
+        tokio::spawn(async move { Ok(db.insert(&visit).await.map(drop)?) })
     });
-    let inserted = stream::iter(tasks).buffer_unordered(TASKS).map(|done| done?.map_err(crate::Error::from));
-    inserted.try_collect::<Vec<()>>().await?;
-    Ok(inserts)
+    all_of(tasks).await.map(|()| inserts)
+}
+
+/// The same by hand: the row of a visit holds what ours does.
+async fn insert_by_hand(tables: &Keyed, first: u32, inserts: u32) -> Result<u32> {
+    let tasks = (first..first + inserts).map(|number| {
+        let tables = tables.clone();
+        let visit = Entry { table: ROWS, key: format!("A\0visit_{number:06}"), value: vec![1] };
+        tokio::spawn(async move { tables.insert_counted(vec![visit], TOTAL).await })
+    });
+    all_of(tasks).await.map(|()| inserts)
+}
+
+async fn all_of(tasks: impl Iterator<Item = tokio::task::JoinHandle<Result<()>>>) -> Result<()> {
+    stream::iter(tasks).buffer_unordered(TASKS).map(|done| done?).try_collect::<Vec<()>>().await.map(drop)
 }

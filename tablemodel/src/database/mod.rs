@@ -39,6 +39,7 @@ mod restricting;
 mod rewrites;
 #[cfg(feature = "cli")]
 mod sample;
+mod seat;
 mod shadows;
 pub(crate) mod since;
 mod staging;

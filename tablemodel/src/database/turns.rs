@@ -15,10 +15,16 @@ use tablemodel_store::{Batch, StoreError};
 use tokio::sync::OwnedMutexGuard;
 use twox_hash::XxHash3_64;
 
-use crate::database::{Database, execute::company::Seat, outbox::is_race};
+use crate::database::{
+    Database,
+    execute::company::Companion,
+    outbox::is_race,
+    seat::{Seat, Waiting},
+    update::chain::Link,
+};
 
 /// How long a turn is waited for.
-const LONGEST: Duration = Duration::from_secs(1);
+pub(super) const LONGEST: Duration = Duration::from_secs(1);
 
 /// Where writers meet: a row. Two that are taken for one only wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,8 +49,8 @@ impl Meeting {
 struct Lane {
     /// Whose turn it is.
     turn: Arc<tokio::sync::Mutex<()>>,
-    /// The seats of those who would go along with whose turn it is, in the order in which they came.
-    seats: Vec<Seat>,
+    /// Those who would go along with whose turn it is, in the order in which they came.
+    seats: Vec<Waiting>,
     /// How many wait or have their turn.
     there: usize,
 }
@@ -59,7 +65,7 @@ impl Turns {
     }
 
     /// Takes a place in the row of those who wait.
-    fn queue(&self, at: Meeting, seat: Option<&Seat>) -> Turn {
+    fn queue(&self, at: Meeting, seat: Option<&Waiting>) -> Turn {
         let mut lanes = self.lanes();
         let lane = lanes.entry(at).or_default();
         lane.there += 1;
@@ -74,7 +80,7 @@ pub(super) struct Turn {
     turns: Turns,
     at: Meeting,
     next: Arc<tokio::sync::Mutex<()>>,
-    seat: Option<Seat>,
+    seat: Option<Waiting>,
     held: Option<OwnedMutexGuard<()>>,
 }
 
@@ -105,7 +111,12 @@ impl Database {
     }
 
     /// The same, in a seat from which who waits may be taken along.
-    pub(super) async fn seated_turns(&self, at: BTreeSet<Meeting>, held: &mut Vec<Turn>, seat: Option<&Seat>) -> bool {
+    pub(super) async fn seated_turns(
+        &self,
+        at: BTreeSet<Meeting>,
+        held: &mut Vec<Turn>,
+        seat: Option<&Waiting>,
+    ) -> bool {
         let mut wanted: BTreeSet<_> = at.into_iter().filter(|at| held.iter().all(|turn| turn.at != *at)).collect();
         let Some(first) = wanted.first() else { return false };
         let kept = held.partition_point(|turn| turn.at < *first);
@@ -120,11 +131,21 @@ impl Database {
         matches!(select(taken, self.environment().turn.sleep(LONGEST)).await, Either::Left(_))
     }
 
-    /// The seats of those who wait for these turns.
-    pub(super) fn seats(&self, turns: &[Turn]) -> Vec<Seat> {
+    /// The writes that wait for these turns.
+    pub(super) fn companions(&self, turns: &[Turn]) -> Vec<Seat<Companion>> {
         let lanes = self.0.turns.lanes();
-        let waited_for = turns.iter().filter_map(|turn| lanes.get(&turn.at));
-        waited_for.flat_map(|lane| lane.seats.iter().cloned()).collect()
+        let waiting = turns.iter().filter_map(|turn| lanes.get(&turn.at)).flat_map(|lane| &lane.seats);
+        let seat = |waiting: &Waiting| if let Waiting::Write(seat) = waiting { Some(seat.clone()) } else { None };
+        waiting.filter_map(seat).collect()
+    }
+
+    /// The updates that wait for the turn at this place, if it is among these.
+    pub(super) fn links(&self, turns: &[Turn], at: Meeting) -> Vec<Seat<Link>> {
+        let lanes = self.0.turns.lanes();
+        let waiting =
+            turns.iter().find(|turn| turn.at == at).and_then(|turn| lanes.get(&turn.at)).map(|lane| &lane.seats);
+        let seat = |waiting: &Waiting| if let Waiting::Update(seat) = waiting { Some(seat.clone()) } else { None };
+        waiting.into_iter().flatten().filter_map(seat).collect()
     }
 
     /// Where others are at rows of these batches, or who has these turns.

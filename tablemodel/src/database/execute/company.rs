@@ -7,28 +7,25 @@
 
 mod together;
 
-use std::{
-    collections::BTreeSet,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::collections::BTreeSet;
 
-use futures_util::future::{BoxFuture, Either, Shared, select};
+use futures_util::future::{Either, select};
 use tokio::sync::oneshot;
 
 use self::together::Together;
 use super::{Outcome, Run, waits::Waits};
 use crate::{
-    database::{Database, Registered, turns::Meeting},
+    database::{
+        Database, Registered,
+        seat::{Making, Seat, Waiting},
+        turns::Meeting,
+    },
     error::Result,
     plan::change::Change,
 };
 
-/// The making of changes together: it goes on while any of those waits whose changes they are.
-type Making = Shared<BoxFuture<'static, ()>>;
-
 /// The write of a task that waits for its turn.
-struct Companion {
+pub(in crate::database) struct Companion {
     /// Of one partition, at least one.
     changes: Vec<Change>,
     /// Whether it may be made with those of other partitions.
@@ -40,42 +37,6 @@ struct Companion {
 }
 
 type Answer = oneshot::Sender<Result<Vec<Outcome>>>;
-
-/// Where one waits who may be taken along. Clones are one.
-#[derive(Clone)]
-pub(in crate::database) struct Seat(Arc<Mutex<Option<Companion>>>);
-
-impl PartialEq for Seat {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl fmt::Debug for Seat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Seat").field("is_free", &self.companion().is_none()).finish()
-    }
-}
-
-impl Seat {
-    fn of(companion: Companion) -> Self {
-        Self(Arc::new(Mutex::new(Some(companion))))
-    }
-
-    fn companion(&self) -> MutexGuard<'_, Option<Companion>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes along who sits there, and still waits, if it fits.
-    fn take_along(&self, fits: impl FnOnce(&Companion) -> bool) -> Option<Companion> {
-        self.companion().take_if(|companion| !companion.answer.is_closed() && fits(companion))
-    }
-
-    /// Who sits there leaves by itself; none where it was taken along.
-    fn leave(&self) -> Option<Companion> {
-        self.companion().take()
-    }
-}
 
 /// How a wait for turns ended.
 pub(super) enum Met {
@@ -93,7 +54,8 @@ impl Run<'_> {
         };
         let ((begin, begun), (answer, told)) = (oneshot::channel(), oneshot::channel());
         let seat = Seat::of(Companion { changes: changes.to_vec(), goes_abreast, begin, answer });
-        let turns = Box::pin(self.db.seated_turns(at, self.waits.turns(), Some(&seat)));
+        let waiting = Waiting::Write(seat.clone());
+        let turns = Box::pin(self.db.seated_turns(at, self.waits.turns(), Some(&waiting)));
         let ended = match select(turns, begun).await {
             Either::Left((waited, begun)) => Either::Left((waited, begun)),
             Either::Right((making, _)) => Either::Right(making),
@@ -133,7 +95,7 @@ impl Run<'_> {
 
     /// Makes the changes with those of others who wait for the turns that this run has; gives them back where nobody does.
     fn lead(&mut self, own: Companion) -> Option<Companion> {
-        let seats = self.db.seats(self.waits.turns());
+        let seats = self.db.companions(self.waits.turns());
         let Ok(registered) = self.db.registered(self.registered.schema) else { return Some(own) };
         let mut together = Together::default();
         together.add(own);
@@ -148,7 +110,7 @@ impl Run<'_> {
 
 impl Database {
     /// Whether a change of this entity comes to one write, with nothing that is written before it.
-    fn is_one_write(&self, registered: &Registered) -> bool {
+    pub(in crate::database) fn is_one_write(&self, registered: &Registered) -> bool {
         let (schema, setting) = (registered.schema, &registered.setting);
         let is_plain = !schema.is_joined() && !schema.has_blobs() && !setting.moving;
         let is_prepared = schema.has_copies() || schema.has_claims() || !setting.copied.is_empty();

@@ -12,6 +12,7 @@ use crate::{
     database::{
         Database,
         calls::ATTEMPTS,
+        seat::Waiting,
         turns::{Meeting, Turn},
     },
     error::{Error, ErrorKind, Result},
@@ -73,14 +74,19 @@ impl Rounds {
         self.made <= ROUNDS
     }
 
-    /// Waits for a turn before anything is read, where others are and this has none yet; whether it did.
-    pub(in crate::database) async fn wait_where_crowded(&mut self, db: &Database, at: Meeting) -> bool {
-        self.waits.turns.is_empty() && db.is_crowded(at) && self.take_turn(db, at).await
+    /// Whether it has a turn anywhere.
+    pub(in crate::database) fn has_turns(&self) -> bool {
+        !self.waits.turns.is_empty()
     }
 
     /// Waits for a turn, unless this has it; whether it did.
-    pub(in crate::database) async fn take_turn(&mut self, db: &Database, at: Meeting) -> bool {
-        Box::pin(db.turns(BTreeSet::from([at]), &mut self.waits.turns)).await
+    pub(in crate::database) async fn take_turn(&mut self, db: &Database, at: Meeting, seat: Option<&Waiting>) -> bool {
+        Box::pin(db.seated_turns(BTreeSet::from([at]), &mut self.waits.turns, seat)).await
+    }
+
+    /// Notes that it waited for what came to nothing.
+    pub(in crate::database) fn waited_in_vain(&mut self) {
+        self.waits.waited = 1;
     }
 }
 

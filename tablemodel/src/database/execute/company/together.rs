@@ -7,9 +7,9 @@ use std::{collections::HashSet, ops::Range, panic::AssertUnwindSafe, sync::Arc};
 use futures_util::FutureExt as _;
 use tablemodel_store::{RowKey, limits, size};
 
-use super::{super::Asked, Answer, Companion, Seat};
+use super::{super::Asked, Answer, Companion};
 use crate::{
-    database::{Database, Registered, bulk::rows_each, execute::waits::Waits, halves::Halves},
+    database::{Database, Registered, bulk::rows_each, execute::waits::Waits, halves::Halves, seat::Seat},
     error::{Error, Result},
     plan::{change::Change, image::Image},
     schema::EntitySchema,
@@ -39,8 +39,9 @@ pub(super) struct Together {
 
 impl Together {
     /// Takes along who sits there, if it fits.
-    pub(super) fn take_along(&mut self, seat: &Seat) {
-        if let Some(companion) = seat.take_along(|companion| self.has_room(companion)) {
+    pub(super) fn take_along(&mut self, seat: &Seat<Companion>) {
+        let fits = |companion: &Companion| !companion.answer.is_closed() && self.has_room(companion);
+        if let Some(companion) = seat.take_along(fits) {
             self.add(companion);
         }
     }
