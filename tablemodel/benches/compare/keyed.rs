@@ -29,8 +29,8 @@ struct Request {
     rows: Vec<Entry>,
     /// Whether the first must not exist.
     is_new: bool,
-    /// The key of a number in the table of the first, to which one is added.
-    total: Option<&'static str>,
+    /// Table and key of a number to which one is added.
+    total: Option<(&'static str, &'static str)>,
     reply: oneshot::Sender<std::result::Result<(), String>>,
 }
 
@@ -55,8 +55,8 @@ impl Keyed {
         self.write(rows, true, None).await
     }
 
-    /// The same, and adds one to a number.
-    pub(crate) async fn insert_counted(&self, rows: Vec<Entry>, total: &'static str) -> Result<()> {
+    /// The same, if there are any, and adds one to the number at this key of a table.
+    pub(crate) async fn insert_counted(&self, rows: Vec<Entry>, total: (&'static str, &'static str)) -> Result<()> {
         self.write(rows, true, Some(total)).await
     }
 
@@ -65,7 +65,7 @@ impl Keyed {
         self.write(rows, false, None).await
     }
 
-    async fn write(&self, rows: Vec<Entry>, is_new: bool, total: Option<&'static str>) -> Result<()> {
+    async fn write(&self, rows: Vec<Entry>, is_new: bool, total: Option<(&'static str, &'static str)>) -> Result<()> {
         let (reply, answer) = oneshot::channel();
         self.queue.send(Request { rows, is_new, total, reply }).map_err(|_| "closed")?;
         Ok(answer.await??)
@@ -118,10 +118,11 @@ fn commit(database: &Database, requests: &[Request]) -> Result<Vec<usize>> {
                 break;
             }
             table.insert(row.key.as_str(), row.value.as_slice())?;
-            if let Some(total) = request.total.filter(|_| number == 0) {
-                let before = count(table.get(total)?.as_ref().map(|value| value.value()))?;
-                table.insert(total, (before + 1).to_le_bytes().as_slice())?;
-            }
+        }
+        if let Some((table, total)) = request.total.filter(|_| !refused.contains(&at)) {
+            let mut table = transaction.open_table(Definition::new(table))?;
+            let before = count(table.get(total)?.as_ref().map(|value| value.value()))?;
+            table.insert(total, (before + 1).to_le_bytes().as_slice())?;
         }
     }
     transaction.commit()?;

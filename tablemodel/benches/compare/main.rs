@@ -8,7 +8,7 @@
 //! | `paired` | rounds of both sides and all sizes in turn, and medians |
 //! | `alone` | one side for a profiler |
 //! | `wide`, `entries`, `list`, `fanout` | an entity of several rows, with many index rows, in a long list, copied by many |
-//! | `totals` | sources of one total, by many tasks |
+//! | `crowd` | many tasks that meet in one row |
 //! | `keyed`, `turns` | what those are compared with, and how |
 //! | `walk` | verification and repair |
 //! | `touch` | the backfill of an added index |
@@ -18,6 +18,7 @@
 mod alone;
 mod by_hand;
 mod compile;
+mod crowd;
 mod employee;
 mod entries;
 mod fanout;
@@ -29,7 +30,6 @@ mod ours;
 mod paired;
 mod report;
 mod side;
-mod totals;
 mod touch;
 mod turns;
 mod walk;
@@ -53,7 +53,7 @@ fn others() -> impl Iterator<Item = &'static str> {
         .chain(entries::NAMES)
         .chain(list::NAMES)
         .chain(fanout::NAMES)
-        .chain(totals::NAMES)
+        .chain(crowd::NAMES)
         .chain(walk::NAMES)
         .chain([touch::NAME])
         .chain([MEMORY])

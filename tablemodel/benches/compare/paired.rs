@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use crate::{
     MEMORY, Result,
     by_hand::ByHand,
+    crowd,
     employee::{Employee, last_name},
     entries, fanout, list, memory,
     options::Options,
     ours::Ours,
     report::{Figure, Growth, Report},
     side::Side,
-    totals, touch, walk, wide,
+    touch, walk, wide,
     workload::{Arena, Workload, loaded},
 };
 
@@ -76,8 +77,8 @@ async fn of_others(report: &mut Report, directory: &Path, options: &Options) -> 
     if options.wants_any(&fanout::NAMES) {
         report.figures.extend(fanout::measure(directory, quick, wants).await?);
     }
-    if options.wants_any(&totals::NAMES) {
-        report.figures.extend(totals::measure(directory, quick, wants).await?);
+    if options.wants_any(&crowd::NAMES) {
+        report.figures.extend(crowd::measure(directory, quick, wants).await?);
     }
     if options.wants_any(&walk::NAMES) {
         report.rates = walk::measure(directory, quick, wants).await?;

@@ -33,7 +33,8 @@ impl Database {
     /// Reads an entity, lets `change` change it, and saves it; repeated when another wrote it meanwhile.
     ///
     /// Cost: one point read, on an index path two, and one batch a round; at most 17 rounds, besides those that
-    /// [waited for a turn](crate::writing) after they had read. `change` may run several times.
+    /// [waited for a turn](crate::writing) after they had read. `change` may run several times. Tasks that update one entity at the same
+    /// time are saved together by one batch, each upon what the one before it left.
     ///
     /// ```
     /// # use tablemodel::{prelude::*, testing::example::*};
