@@ -23,7 +23,7 @@ use crate::{
         shadows::guarded,
         turns::Meeting,
     },
-    error::Result,
+    error::{Error, ErrorKind, Result},
     plan::{
         batch::{BatchPlan, matched, split},
         change::{Change, Role},
@@ -63,8 +63,11 @@ impl Database {
             return self.run(registered, partition, changes, asked, waits).await.map(Some);
         }
         let asked = asked.abreast();
-        for is_last in (1..=TRIES).map(|number| number == TRIES) {
+        for _ in 0..TRIES {
             let Some(mut abreast) = self.abreast(registered, changes, asked).await? else { return Ok(None) };
+            if waits.has_lost_one() {
+                return Ok(None); // it may have written again what is read here
+            }
             let error = match self.commit_abreast(&mut abreast).await? {
                 Ok(outcomes) => {
                     let late = abreast.sides.iter_mut().map(|side| &mut side.run);
@@ -76,13 +79,12 @@ impl Database {
                 Err(error) => error,
             };
             match Meeting::of(&error, &abreast.batches) {
-                Some(met) if !(is_last || is_taken(&error, &abreast.batches, registered)) => {
-                    self.turns(BTreeSet::from([met]), waits.turns()).await;
-                }
-                _ => return Err(error.into()),
+                Some(_) if is_taken(&error, &abreast.batches, registered) => return Err(error.into()),
+                Some(met) => drop(self.turns(BTreeSet::from([met]), waits.turns()).await),
+                None => return Err(error.into()),
             }
         }
-        Ok(None)
+        Err(Error::new(ErrorKind::Unavailable, "rows that they meet in keep changing"))
     }
 
     /// The plans of the changes, and what they come to; none where they cannot go together.

@@ -2,7 +2,7 @@
 //!
 //! Which of them are made next is decided here; nothing is planned or written.
 
-use std::ops::Range;
+use std::{iter, ops::Range};
 
 use crate::{
     database::vain::{is_of_a_race, is_of_all},
@@ -15,12 +15,17 @@ pub(super) struct Halves(Vec<Range<usize>>);
 impl Halves {
     /// All of so many, at once.
     pub(super) fn of(changes: usize) -> Self {
-        Self(vec![0..changes])
+        Self(iter::once(0..changes).collect())
     }
 
     /// Those that are made next.
     pub(super) fn next(&mut self) -> Option<Range<usize>> {
-        std::iter::from_fn(|| self.0.pop()).find(|some| !some.is_empty())
+        iter::from_fn(|| self.0.pop()).find(|some| !some.is_empty())
+    }
+
+    /// They are made next, once more.
+    pub(super) fn again(&mut self, some: Range<usize>) {
+        self.0.push(some);
     }
 
     /// They were refused, or cannot be made at once: the error of each of them, or none where they are made in halves first. Those of one
@@ -67,7 +72,7 @@ mod tests {
 
     #[test]
     fn only_those_fail_that_are_refused_alone_and_the_others_are_made_in_their_order() {
-        assert_eq!(made(8, &[]), (vec![0..8], vec![]));
+        assert_eq!(made(8, &[]), (iter::once(0..8).collect(), vec![]));
         assert_eq!(made(8, &[5]), (vec![0..4, 4..5, 6..8], vec![5]));
         assert_eq!(made(5, &[0, 4]), (vec![1..2, 2..3, 3..4], vec![0, 4]));
         assert_eq!(made(0, &[]), (vec![], vec![]));

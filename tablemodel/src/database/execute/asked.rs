@@ -14,7 +14,7 @@ pub(in crate::database) struct Asked {
     pub(in crate::database) together: bool,
     pub(in crate::database) haste: Haste,
     /// Whether it may go along with others whom it meets.
-    pub(in crate::database) joins: bool,
+    pub(super) joins: bool,
     /// The states of indexes that it is made for: on others nothing is written.
     pub(super) epoch: Option<i64>,
 }

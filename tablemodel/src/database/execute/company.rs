@@ -3,11 +3,15 @@
 //!
 //! Who waits for a turn sits where it may be taken along, and is told what became of its changes. All are one batch, or one commit where
 //! the store can; in halves where one of them is refused, so that each is told what it would be told alone. All of them see to it that this goes
-//! on: that one goes away, whoever it is, is nothing to the others.
+//! on: that one goes away, whoever it is, is nothing to the others. What it wanted is not planned any more then, since it may have written
+//! something else meanwhile, as who was dropped alone may.
 
 mod together;
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Weak},
+};
 
 use futures_util::future::{Either, select};
 use tokio::sync::oneshot;
@@ -34,9 +38,21 @@ pub(in crate::database) struct Companion {
     begin: oneshot::Sender<Making>,
     /// Tells what became of it.
     answer: Answer,
+    here: Here,
 }
 
-type Answer = oneshot::Sender<Result<Vec<Outcome>>>;
+type Answer = oneshot::Sender<Told>;
+
+/// What one is told who was taken along.
+enum Told {
+    /// What became of its changes.
+    Made(Result<Vec<Outcome>>),
+    /// That they could not be made together, for as long as it was tried: it is to make its own.
+    Alone,
+}
+
+/// Tells whether a task still waits for what became of its changes: as long as that is held which it points to.
+pub(in crate::database) type Here = Weak<()>;
 
 /// How a wait for turns ended.
 pub(super) enum Met {
@@ -53,7 +69,10 @@ impl Run<'_> {
             return Met::Turns(Box::pin(self.db.turns(at, self.waits.turns())).await);
         };
         let ((begin, begun), (answer, told)) = (oneshot::channel(), oneshot::channel());
-        let seat = Seat::of(Companion { changes: changes.to_vec(), goes_abreast, begin, answer });
+        let here = Arc::new(());
+        let companion =
+            Companion { changes: changes.to_vec(), goes_abreast, begin, answer, here: Arc::downgrade(&here) };
+        let seat = Seat::of(companion);
         let waiting = Waiting::Write(seat.clone());
         let turns = Box::pin(self.db.seated_turns(at, self.waits.turns(), Some(&waiting)));
         let ended = match select(turns, begun).await {
@@ -74,7 +93,15 @@ impl Run<'_> {
             Either::Left((told, _)) => told,
             Either::Right(((), told)) => told.await,
         };
-        Met::Along(told.unwrap_or_else(|_| Err(self.unknown())))
+        drop(here); // not before
+        match told {
+            Ok(Told::Made(outcomes)) => Met::Along(outcomes),
+            Ok(Told::Alone) => {
+                self.asked.joins = false;
+                Met::Turns(true)
+            }
+            Err(_) => Met::Along(Err(self.unknown())),
+        }
     }
 
     /// Whether the changes may be made with those of others who meet them: none that this run may have made already, and such as come to
@@ -116,6 +143,11 @@ impl Database {
         let is_prepared = schema.has_copies() || schema.has_claims() || !setting.copied.is_empty();
         is_plain && (self.is_atomic() || !is_prepared)
     }
+}
+
+/// Whether the task still waits.
+pub(super) fn is_here(here: &Here) -> bool {
+    here.strong_count() > 0
 }
 
 /// Whether it is what a caller asked for.

@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 
 use tablemodel_store::Batch;
 
-use super::{Outcome, Run, company::Met};
+use super::{
+    Outcome, Run,
+    company::{Here, Met, is_here},
+};
 use crate::{
     database::{
         Database,
@@ -36,12 +39,14 @@ pub(in crate::database) struct Waits {
     pub(super) begun: u32,
     /// How many of them waited for turns between plan and commit.
     waited: u32,
+    /// Whose changes the run makes, where they are several tasks'.
+    pub(super) company: Vec<Here>,
 }
 
 impl Waits {
     /// For a run by who has these turns.
     pub(super) fn resumed(&mut self) -> Self {
-        Self::with(std::mem::take(&mut self.turns))
+        Self { company: std::mem::take(&mut self.company), ..Self::with(std::mem::take(&mut self.turns)) }
     }
 
     /// For one who has these turns.
@@ -51,6 +56,11 @@ impl Waits {
 
     pub(in crate::database) fn turns(&mut self) -> &mut Vec<Turn> {
         &mut self.turns
+    }
+
+    /// Whether one has gone away whose changes the run makes.
+    pub(in crate::database) fn has_lost_one(&self) -> bool {
+        !self.company.iter().all(is_here)
     }
 }
 
@@ -107,27 +117,26 @@ impl Run<'_> {
         }
     }
 
-    /// The same, of changes that may go along with those of others: what became of them, where they did.
+    /// The same, of changes that may go along with those of others: what became of them, where they did. Where one has gone away whose
+    /// changes these are, that they are not to be made so: by now it may have written again what this plan has read.
     pub(super) async fn go_along_where_crowded(
         &mut self,
         changes: &[Change],
         batches: &[Batch],
     ) -> Option<Result<Vec<Outcome>>> {
         let crowded = self.db.crowded(batches);
-        if crowded.is_empty() {
-            return None;
-        }
-        match Box::pin(self.meet(crowded, changes)).await {
-            Met::Turns(false) => None,
-            Met::Turns(true) => {
-                self.has_waited();
-                None
-            }
-            Met::Along(told) => {
-                self.has_waited();
-                Some(told)
+        if !crowded.is_empty() {
+            match Box::pin(self.meet(crowded, changes)).await {
+                Met::Turns(waited) if waited => self.has_waited(),
+                Met::Turns(_) => {}
+                Met::Along(told) => {
+                    self.has_waited();
+                    return Some(told);
+                }
             }
         }
+        (self.waits.has_lost_one() && !self.ambiguous)
+            .then(|| Err(Error::new(ErrorKind::Unavailable, "one of those who wrote together has gone away")))
     }
 
     fn has_waited(&mut self) {

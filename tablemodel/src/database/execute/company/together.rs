@@ -7,10 +7,12 @@ use std::{collections::HashSet, ops::Range, panic::AssertUnwindSafe, sync::Arc};
 use futures_util::FutureExt as _;
 use tablemodel_store::{RowKey, limits, size};
 
-use super::{super::Asked, Answer, Companion};
+use super::{super::Asked, Answer, Companion, Here, Told, is_here};
 use crate::{
-    database::{Database, Registered, bulk::rows_each, execute::waits::Waits, halves::Halves, seat::Seat},
-    error::{Error, Result},
+    database::{
+        Database, Registered, bulk::rows_each, execute::waits::Waits, halves::Halves, seat::Seat, vain::is_of_all,
+    },
+    error::{Error, ErrorKind},
     plan::{change::Change, image::Image},
     schema::EntitySchema,
 };
@@ -110,7 +112,8 @@ impl Together {
             begin.push(companion.begin);
             let from = joint.changes.len();
             joint.changes.extend(companion.changes);
-            joint.of.push((from..joint.changes.len(), Some(companion.answer)));
+            let own = from..joint.changes.len();
+            joint.of.push(Task { own, answer: Some(companion.answer), here: companion.here });
         }
         // Of a panic it is not known what it left; it is of one, and not to be all the others'.
         let making = AssertUnwindSafe(joint.run(waits)).catch_unwind().map(drop).boxed().shared();
@@ -126,8 +129,17 @@ struct Joint {
     registered: Arc<Registered>,
     /// Those of one partition stand side by side.
     changes: Vec<Change>,
-    /// Which of them are of one task, and whom to tell what became of them.
-    of: Vec<(Range<usize>, Option<Answer>)>,
+    /// Whose they are.
+    of: Vec<Task>,
+}
+
+/// One of several whose changes are made together.
+struct Task {
+    /// Which of the changes are its own: none once it has gone.
+    own: Range<usize>,
+    /// Whom to tell what became of them.
+    answer: Option<Answer>,
+    here: Here,
 }
 
 impl Joint {
@@ -135,36 +147,77 @@ impl Joint {
     async fn run(mut self, mut waits: Waits) {
         let mut halves = Halves::of(self.of.len());
         while let Some(tasks) = halves.next() {
+            waits.company = self.forget_gone(&tasks);
             let changes = self.changes.get(self.changes_of(&tasks)).unwrap_or_default();
+            if changes.is_empty() {
+                continue;
+            }
             let refused = match self.db.write_abreast(&self.registered, changes, Asked::ALONG, &mut waits).await {
                 Ok(Some(outcomes)) => {
                     let mut outcomes = outcomes.into_iter();
-                    self.tell(tasks, |changes| Ok(outcomes.by_ref().take(changes.len()).collect()));
+                    self.tell(tasks, |changes| Told::Made(Ok(outcomes.by_ref().take(changes.len()).collect())));
                     continue;
                 }
                 Ok(None) => None,
                 Err(error) => Some(error),
             };
+            if waits.has_lost_one() && !is_unknown(refused.as_ref()) {
+                halves.again(tasks);
+                continue;
+            }
             let is_one = tasks.len() == 1;
+            if !is_one && refused.as_ref().is_some_and(is_slow) {
+                self.tell(tasks, |_| Told::Alone);
+                continue;
+            }
             if let Some(error) = halves.refused(&tasks, refused, !is_one) {
-                self.tell(tasks, |changes| Err(if is_one { error.clone() } else { told(&error, changes) }));
+                self.tell(tasks, |changes| Told::Made(Err(if is_one { error.clone() } else { told(&error, changes) })));
             }
         }
     }
 
+    /// Forgets the changes of those among these tasks who have gone away; gives the others.
+    fn forget_gone(&mut self, tasks: &Range<usize>) -> Vec<Here> {
+        let mut company = Vec::with_capacity(tasks.len());
+        for number in tasks.clone() {
+            let Some(task) = self.of.get_mut(number) else { continue };
+            if is_here(&task.here) {
+                company.push(task.here.clone());
+                continue;
+            }
+            let gone = task.own.clone();
+            task.own.end = gone.start;
+            for later in self.of.iter_mut().skip(number + 1) {
+                later.own = later.own.start - gone.len()..later.own.end - gone.len();
+            }
+            self.changes.drain(gone);
+        }
+        company
+    }
+
     fn changes_of(&self, tasks: &Range<usize>) -> Range<usize> {
         let of = self.of.get(tasks.clone()).unwrap_or_default();
-        let ends = of.first().zip(of.last()).map(|(first, last)| (first.0.start, last.0.end));
+        let ends = of.first().zip(of.last()).map(|(first, last)| (first.own.start, last.own.end));
         ends.map_or(0..0, |(start, end)| start..end)
     }
 
     /// Tells each of these tasks.
-    fn tell(&mut self, tasks: Range<usize>, mut told: impl FnMut(&[Change]) -> Result<Vec<super::Outcome>>) {
-        for (own, answer) in self.of.get_mut(tasks).unwrap_or_default() {
-            let told = told(self.changes.get(own.clone()).unwrap_or_default());
-            drop(answer.take().map(|answer| answer.send(told))); // who does not wait any more
+    fn tell(&mut self, tasks: Range<usize>, mut told: impl FnMut(&[Change]) -> Told) {
+        for task in self.of.get_mut(tasks).unwrap_or_default() {
+            let told = told(self.changes.get(task.own.clone()).unwrap_or_default());
+            drop(task.answer.take().map(|answer| answer.send(told))); // who does not wait any more
         }
     }
+}
+
+/// Whether it took many attempts, with pauses between them: each half would take as many, one after the other.
+fn is_slow(error: &Error) -> bool {
+    *error.kind() == ErrorKind::Unavailable && !is_of_all(error)
+}
+
+/// Whether they may have been written.
+fn is_unknown(error: Option<&Error>) -> bool {
+    error.is_some_and(|error| *error.kind() == ErrorKind::OutcomeUnknown)
 }
 
 /// An error of all, to one whose changes these are.

@@ -4,6 +4,8 @@
 //! On one thread, with every call of the store letting others go first: so that all have read before the first of them writes.
 
 mod faults;
+mod gone;
+mod hampered;
 mod updates;
 
 use std::{sync::Arc, time::Duration};
