@@ -244,9 +244,12 @@ impl Update<'_> {
 
     /// What those make of the entity who wait for its turn; none where nobody does.
     async fn chain<E: TableEntity>(&mut self, entity: &Stored<E>) -> Result<Option<(Arc<Registered>, Chain)>> {
+        if self.is_alone || !self.rounds.has_turns() || entity.version() != Some(E::SCHEMA.version) {
+            return Ok(None);
+        }
         let at = self.meeting(entity.key());
         let seats = self.db.links(self.rounds.waits.turns(), at);
-        if self.is_alone || seats.is_empty() || entity.version() != Some(E::SCHEMA.version) {
+        if seats.is_empty() {
             return Ok(None);
         }
         let registered = self.db.writable(E::SCHEMA).await?;

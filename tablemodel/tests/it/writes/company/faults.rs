@@ -113,7 +113,7 @@ async fn without(program: &Database, tasks: u32, (gone, after): (u32, usize), to
 
 #[tokio::test]
 async fn who_goes_away_leaves_the_others_to_be_written() {
-    const TASKS: u32 = 12;
+    const TASKS: u32 = 8;
     for mode in MODES {
         let whole = store(mode).await;
         for gone in 0..TASKS {

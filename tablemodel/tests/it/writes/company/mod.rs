@@ -353,7 +353,7 @@ async fn live(db: &Database, seed: u32, id: u32) -> tablemodel::Result<(Option<V
 
 #[tokio::test]
 async fn writes_of_all_kinds_go_together_and_leave_what_each_said() {
-    for (mode, seed) in MODES.into_iter().flat_map(|mode| (0..6).map(move |seed| (mode, seed))) {
+    for (mode, seed) in MODES.into_iter().flat_map(|mode| (0..4).map(move |seed| (mode, seed))) {
         let db = store(mode).await;
         let program = program(&db).await;
         let told = format!("{mode:?}, seed {seed}");
