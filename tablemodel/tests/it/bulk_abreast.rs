@@ -16,11 +16,12 @@ use tablemodel::{
     BulkReport, Consistency, ErrorKind, RowKey,
     prelude::*,
     store::{Batch, Receipts, StoreError, StoreErrorKind, TableStore, observe::BatchRecord},
-    testing::{CallKind, Chances, Fault, Script, TestDatabase},
+    testing::{CallKind, Fault, Script, TestDatabase},
 };
 
 use crate::{
     between::{Around, Between},
+    faults,
     migrate::{MODES, assert_clean, store_of},
     points::points,
     stall::NoSleep,
@@ -28,25 +29,25 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Owners", partition = "{number}", row = "owner")]
-struct Owner {
-    number: u32,
-    name: String,
+pub(crate) struct Owner {
+    pub(crate) number: u32,
+    pub(crate) name: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Projection)]
 #[table(of = Owner)]
-struct Card {
-    name: String,
+pub(crate) struct Card {
+    pub(crate) name: String,
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Towns", partition = "{number}", row = "town")]
-struct Town {
-    number: u32,
+pub(crate) struct Town {
+    pub(crate) number: u32,
     #[table(aggregate)]
-    pets: i64,
+    pub(crate) pets: i64,
     #[table(aggregate)]
-    last_chip: Option<u32>,
+    pub(crate) last_chip: Option<u32>,
 }
 
 /// Alone in its partition, with an index row elsewhere whose values are unique, and counted elsewhere.
@@ -55,13 +56,14 @@ struct Town {
 #[table(index(by_chip, table = "Chips", partition = "{chip}", row = "chip", unique, keys_only))]
 #[table(count(Town, key(number = town), into = pets))]
 #[table(max(Town, key(number = town), of = chip, into = last_chip))]
-struct Pet {
-    id: u32,
-    chip: u32,
-    town: u32,
-    owner: u32,
+pub(crate) struct Pet {
+    pub(crate) id: u32,
+    pub(crate) chip: u32,
+    pub(crate) town: u32,
+    pub(crate) owner: u32,
+    pub(crate) note: String,
     #[table(copy_of(Owner, key(number = owner)))]
-    card: Option<Card>,
+    pub(crate) card: Option<Card>,
 }
 
 /// What it copies must be there, and stay.
@@ -104,7 +106,7 @@ fn owner(number: u32) -> Owner {
 }
 
 fn pet(id: u32, owner: u32) -> Pet {
-    Pet { id, chip: 1_000 + id, town: id % 3, owner, card: None }
+    Pet { id, chip: 1_000 + id, town: id % 3, owner, note: String::new(), card: None }
 }
 
 fn licence(id: u32, owner: u32) -> Licence {
@@ -277,12 +279,7 @@ async fn a_fault_at_any_store_call_loses_no_entity() {
         let db = whole.fork().expect("in memory");
         assert_eq!(insert(&db, load()).await.written, 10, "{mode:?}");
         let calls = db.calls().len();
-        let faults = [
-            Fault::error(StoreErrorKind::Unavailable),
-            Fault::error(StoreErrorKind::ConditionNotMet),
-            Fault::error(StoreErrorKind::OutcomeUnknown),
-            Fault::LostReply,
-        ];
+        let faults = faults::of_one_call();
         for (fault, at) in
             faults.iter().flat_map(|fault| points(calls, 24, "abreast").into_iter().map(move |at| (fault, at)))
         {
@@ -304,11 +301,7 @@ async fn a_fault_at_any_store_call_loses_no_entity() {
 async fn lost_replies_and_a_busy_store_write_nothing_twice() {
     for (mode, seed) in MODES.into_iter().flat_map(|mode| (0..8).map(move |seed| (mode, seed))) {
         let db = database(mode).await;
-        let chances = Chances::seeded(seed)
-            .with(120, Fault::error(StoreErrorKind::Unavailable))
-            .with(90, Fault::LostReply)
-            .with(30, Fault::error(StoreErrorKind::OutcomeUnknown));
-        db.fail(chances);
+        db.fail(faults::now_and_then(seed));
         let report = insert(&db, (0..90).map(|id| pet(id, id % 7))).await;
         let told = format!("{mode:?}, seed {seed}");
         let there = assert_exact(&db, &told).await;

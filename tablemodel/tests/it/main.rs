@@ -34,6 +34,7 @@ mod dropped;
 mod elsewhere;
 mod entities;
 mod everything;
+mod faults;
 mod flights;
 mod format;
 mod heard;

@@ -5,21 +5,16 @@ use tablemodel::{
     Error, ErrorKind,
     prelude::*,
     store::StoreErrorKind,
-    testing::{Chances, Fault, Script, TestDatabase},
+    testing::{Fault, Script, TestDatabase},
 };
 use tokio::task::JoinSet;
 
 use super::{assert_exact, pet, program, store, visit};
-use crate::{dropped::dropped_after, migrate::MODES, points::points};
+use crate::{dropped::dropped_after, faults, migrate::MODES, points::points};
 
 #[tokio::test]
 async fn a_fault_at_any_store_call_loses_no_write() {
-    let faults = [
-        Fault::error(StoreErrorKind::Unavailable),
-        Fault::error(StoreErrorKind::ConditionNotMet),
-        Fault::error(StoreErrorKind::OutcomeUnknown),
-        Fault::LostReply,
-    ];
+    let faults = faults::of_one_call();
     for mode in MODES {
         let whole = store(mode).await;
         let calls = calls_of(&whole.fork().unwrap()).await;
@@ -66,11 +61,7 @@ async fn lost_replies_and_a_busy_store_write_nothing_twice() {
     for (mode, seed) in MODES.into_iter().flat_map(|mode| (0..12).map(move |seed| (mode, seed))) {
         let db = store(mode).await;
         let program = program(&db).await;
-        let chances = Chances::seeded(seed)
-            .with(120, Fault::error(StoreErrorKind::Unavailable))
-            .with(90, Fault::LostReply)
-            .with(30, Fault::error(StoreErrorKind::OutcomeUnknown));
-        db.fail(chances);
+        db.fail(faults::now_and_then(seed));
         let (visits, pets) = all(&program).await;
         let told = format!("{mode:?}, seed {seed}");
         let (owned, visited) = assert_exact(&db, &told).await;

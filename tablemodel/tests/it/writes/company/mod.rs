@@ -20,48 +20,10 @@ use tablemodel::{
 
 use super::turns::Steps;
 use crate::{
+    bulk_abreast::{Owner, Pet, Town},
     dropped::Slow,
     migrate::{MODES, assert_clean, store_of},
 };
-
-#[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "Owners", partition = "{number}", row = "owner")]
-struct Owner {
-    number: u32,
-    name: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Projection)]
-#[table(of = Owner)]
-struct Card {
-    name: String,
-}
-
-#[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "Towns", partition = "{number}", row = "town")]
-struct Town {
-    number: u32,
-    #[table(aggregate)]
-    pets: i64,
-    #[table(aggregate)]
-    last_chip: Option<u32>,
-}
-
-/// Alone in its partition: it meets others in its owner, and where it is counted.
-#[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "Pets", partition = "{id:05}", row = "pet")]
-#[table(index(by_chip, table = "Chips", partition = "{chip}", row = "chip", unique, keys_only))]
-#[table(count(Town, key(number = town), into = pets))]
-#[table(max(Town, key(number = town), of = chip, into = last_chip))]
-struct Pet {
-    id: u32,
-    chip: u32,
-    town: u32,
-    owner: u32,
-    note: String,
-    #[table(copy_of(Owner, key(number = owner)))]
-    card: Option<Card>,
-}
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Shops", partition = "{shop}", row = "shop")]

@@ -5,22 +5,16 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use tablemodel::{
     Error, ErrorKind,
-    store::StoreErrorKind,
-    testing::{Chances, Fault, Script, TestDatabase},
+    testing::{Script, TestDatabase},
 };
 use tokio::task::JoinSet;
 
 use super::{buy, left, program, store};
-use crate::{dropped::dropped_after, migrate::MODES, points::points};
+use crate::{dropped::dropped_after, faults, migrate::MODES, points::points};
 
 #[tokio::test]
 async fn a_fault_at_any_store_call_loses_no_change_and_makes_none_twice() {
-    let faults = [
-        Fault::error(StoreErrorKind::Unavailable),
-        Fault::error(StoreErrorKind::ConditionNotMet),
-        Fault::error(StoreErrorKind::OutcomeUnknown),
-        Fault::LostReply,
-    ];
+    let faults = faults::of_one_call();
     for mode in MODES {
         let whole = store(mode, 100).await;
         let calls = {
@@ -48,11 +42,7 @@ async fn lost_replies_and_a_busy_store_change_nothing_twice() {
     for (mode, seed) in MODES.into_iter().flat_map(|mode| (0..12).map(move |seed| (mode, seed))) {
         let db = store(mode, 100).await;
         let program = program(&db).await;
-        let chances = Chances::seeded(seed)
-            .with(120, Fault::error(StoreErrorKind::Unavailable))
-            .with(90, Fault::LostReply)
-            .with(30, Fault::error(StoreErrorKind::OutcomeUnknown));
-        db.fail(chances);
+        db.fail(faults::now_and_then(seed));
         let bought = join_all((0..16).map(|_| buy(&program))).await;
         assert_told(&db, &bought, &format!("{mode:?}, seed {seed}")).await;
     }
