@@ -89,7 +89,7 @@ use proc_macro::TokenStream;
 /// | `allow_scan` | scans of whole partitions and of the table may be written |
 /// | `allow(append_hotspot)` | the partition key may be constant, or led by time: one server then takes every write |
 /// | `find = "lookup"` | the function that begins the primary path is called so |
-/// | `crate = "path"` | where tablemodel is, if not at `::tablemodel` |
+/// | `crate = path` | where tablemodel is, if not at `::tablemodel`; a macro of a crate that passes it on writes `crate = $crate::tablemodel` |
 ///
 /// # Keys
 ///
@@ -245,7 +245,7 @@ pub fn table_entity(item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// Two entities that are kept in one table and could have the same key do not compile, nor do two with the same
-/// `entity_type`. On the enum, `crate = "path"` is taken.
+/// `entity_type`. On the enum, `crate = path` is taken.
 #[proc_macro_derive(TableModel, attributes(table))]
 pub fn table_model(item: TokenStream) -> TokenStream {
     emit::model::derive(item.into()).into()
@@ -277,7 +277,7 @@ pub fn table_model(item: TokenStream) -> TokenStream {
 /// | word | meaning |
 /// |---|---|
 /// | `of = Employee` | on the struct: the entity. Required |
-/// | `crate = "path"` | on the struct: where tablemodel is |
+/// | `crate = path` | on the struct: where tablemodel is |
 /// | `json`, `blob` | on a field: it is that in the entity |
 /// | `default` | on a field: what it is where the property is absent, as for an entity |
 /// | `constant = "NAME"` | on a field: the entity's handle, if its name is not that of the field |

@@ -97,15 +97,17 @@ impl Word {
         Some(Ident::new_raw(&raw, literal.span()))
     }
 
-    /// `name = "some::path"`
+    /// `name = some::path` or `name = "some::path"`. A macro of a crate that passes tablemodel on writes `$crate::some::path`, which no text can hold.
     pub(crate) fn path(&self, errors: &mut Errors) -> Option<Path> {
-        let literal = self.string(errors)?;
+        let value = self.value();
+        let Some(literal) = value.as_ref().and_then(|value| syn::parse2::<LitStr>(value.clone()).ok()) else {
+            let path = value.and_then(|value| Path::parse_mod_style.parse2(value).ok());
+            return path.or_else(|| self.wrong("takes a path", &format!("`{} = some::path`", self.name), errors));
+        };
         let path = literal.parse_with(Path::parse_mod_style).ok();
         if path.is_none() {
-            errors.at(
-                literal.span(),
-                format!("`{}` is not a path to the crate, such as `::tablemodel`", literal.value()),
-            );
+            let message = format!("`{}` is not a path to the crate, such as `::tablemodel`", literal.value());
+            errors.at(literal.span(), message);
         }
         path
     }

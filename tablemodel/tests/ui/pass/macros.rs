@@ -63,7 +63,40 @@ macro_rules! model_of_names {
 }
 model_of_names!(ModelOfNames, MadeOfNames, Row, PartOfNames);
 
+/// What a crate has that passes tablemodel on, together with macros of its own.
+pub mod facade {
+    pub use ::tablemodel as tm;
+}
+
+macro_rules! passed_on {
+    ($name:ident, $group:ident, $key:ident) => {
+        /// Made by a macro of a crate that passes tablemodel on: who uses it need not depend on tablemodel.
+        #[derive(Debug, $crate::facade::tm::TableEntity)]
+        #[table(crate = $crate::facade::tm, name = "PassedOn", partition = "{tenant}", row = "{id}")]
+        pub struct $name {
+            /// A field.
+            pub tenant: $key,
+            /// A field.
+            pub id: $key,
+            /// A field.
+            #[table(flatten)]
+            pub group: $group,
+        }
+
+        /// Beside it.
+        #[derive(Debug, $crate::facade::tm::Property)]
+        #[table(crate = crate::facade::tm)]
+        pub struct $group {
+            /// A field.
+            pub value: u32,
+        }
+    };
+}
+passed_on!(PassedOn, PassedOnGroup, String);
+
 fn main() {
+    let path = PassedOn::find().tenant("a").id("b");
+    let _ = tablemodel::Path::explain(&path);
     let path = MadeOfNames::find().tenant("a").id("b");
     let _ = tablemodel::Path::explain(&path);
 }

@@ -25,4 +25,16 @@ struct Employee {
     days: [u8; 7],
 }
 
+#[derive(TableModel)]
+#[table(crate = 3)]
+enum Numbered {
+    Department(Department),
+}
+
+#[derive(TableModel)]
+#[table(crate = "no path")]
+enum Spaced {
+    Department(Department),
+}
+
 fn main() {}
