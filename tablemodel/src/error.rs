@@ -2,9 +2,13 @@
 //!
 //! Every error says which entity, key, field or operation, and keeps its source; no message holds a property's value.
 
+mod at;
+
 use std::{error::Error as StdError, fmt, sync::Arc};
 
 use tablemodel_store::{Row, RowKey, StoreError, StoreErrorKind};
+
+use self::at::At;
 
 /// The result of every call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -306,10 +310,8 @@ impl fmt::Display for Error {
         f.write_str(&self.0.detail)?;
         // Apart from the words, which may end with what to write.
         match (&self.0.key, self.0.operation) {
-            (Some(RowKey { partition, row }), None) => write!(f, " (at `{partition}`, `{row}`)"),
-            (Some(RowKey { partition, row }), Some(operation)) => {
-                write!(f, " (at `{partition}`, `{row}`; operation {operation} of the batch)")
-            }
+            (Some(key), None) => write!(f, " (at {})", At(key)),
+            (Some(key), Some(operation)) => write!(f, " (at {}; operation {operation} of the batch)", At(key)),
             (None, Some(operation)) => write!(f, " (operation {operation} of the batch)"),
             (None, None) => Ok(()),
         }

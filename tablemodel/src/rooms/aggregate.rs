@@ -236,10 +236,8 @@ impl Into {
             Sum::First(value) => return Ok(value.clone()),
         };
         value.map(Some).ok_or_else(|| {
-            let detail = format!(
-                "aggregate `{}` of `{}` would be beyond its type",
-                self.property.field, self.target.entity_type
-            );
+            let (field, target, row) = (self.property.field, self.target.entity_type, &self.row);
+            let detail = format!("aggregate `{field}` of `{target}` would be beyond its type (its row key: `{row}`)");
             Error::new(ErrorKind::Overflow, detail)
         })
     }

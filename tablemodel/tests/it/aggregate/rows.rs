@@ -165,7 +165,7 @@ async fn what_a_cell_cannot_hold_is_refused_before_anything_is_written() {
             (
                 Employee { salary: 1, ..employee(2, 1) },
                 ErrorKind::Overflow,
-                "aggregate `payroll` of `Team` would be beyond its type",
+                "aggregate `payroll` of `Team` would be beyond its type (its row key: `team_01`)",
             ),
             (
                 Employee { hours: Some(f64::NAN), ..employee(2, 1) },

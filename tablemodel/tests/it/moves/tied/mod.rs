@@ -4,6 +4,7 @@
 
 mod bound;
 mod crashes;
+mod crowd;
 mod put_back;
 mod random;
 mod sabotage;

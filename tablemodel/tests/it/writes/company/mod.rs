@@ -6,6 +6,7 @@
 mod faults;
 mod gone;
 mod hampered;
+mod rekeys;
 mod updates;
 
 use std::{sync::Arc, time::Duration};
