@@ -193,6 +193,7 @@ impl Run<'_> {
                     false => self.learn(&key.row).await,
                 };
             }
+            self.known.is_copied(&key.row);
             return Ok(self.known.get(&key.row).and_then(Option::as_ref));
         }
         let place = (schema.table, key.clone());

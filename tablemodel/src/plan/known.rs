@@ -23,6 +23,8 @@ pub(crate) struct Known {
     pub(crate) references: HashMap<String, Vec<Row>>,
     /// Rows of the partition that were read as sources and holders of copies.
     volatile: HashSet<String>,
+    /// Rows of the partition that were read for another reason, and are sources too.
+    copied: HashSet<String>,
     /// Rows that changes write over whatever they are, as they were read.
     needed: HashSet<String>,
     /// What was fetched for the upgrades of entities, by their rows, each with the state that it was fetched for.
@@ -42,6 +44,12 @@ impl Known {
     /// Notes that the row is to be read again for the next attempt.
     pub(crate) fn is_of_copies(&mut self, row: &str) {
         self.volatile.insert(row.to_owned());
+    }
+
+    /// Notes that a row that was read for another reason is copied as it is: read again for the next attempt, but where a change writes over it,
+    /// which is refused where it is another by then.
+    pub(crate) fn is_copied(&mut self, row: &str) {
+        self.copied.insert(row.to_owned());
     }
 
     /// Notes that a change writes over the row as it was read, whatever else it was read for.
@@ -64,7 +72,8 @@ impl Known {
 
     /// Forgets all that was read about copies: a holder is always read before its source.
     pub(crate) fn forget_copies(&mut self) {
-        for row in self.volatile.drain() {
+        let copied = self.copied.drain().filter(|row| !self.needed.contains(row));
+        for row in self.volatile.drain().chain(copied) {
             self.rows.remove(&row);
         }
         self.elsewhere.clear();

@@ -19,6 +19,7 @@ mod renamed;
 mod repeated;
 mod rows;
 mod several;
+mod three_sources;
 mod told;
 
 pub(crate) use self::crashes::a_fault_at_any_store_call_leaves_every_copy_as_its_source_is as enumerate;

@@ -110,7 +110,7 @@ async fn change_sources(db: &Database, seed: u64, task: u64) -> tablemodel::Resu
 
 #[tokio::test]
 async fn a_crowd_leaves_what_each_of_it_said_while_its_entity_moves() {
-    for (mode, seed) in MODES.into_iter().flat_map(|mode| (1..=4).map(move |seed| (mode, seed))) {
+    for (mode, seed) in MODES.into_iter().flat_map(|mode| (1..=2).map(move |seed| (mode, seed))) {
         let told = format!("{mode:?}, seed {seed}");
         let store = filled(mode, 10).await;
         let db = program::<first::Model>(&store).await;
