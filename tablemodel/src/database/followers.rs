@@ -11,9 +11,8 @@ use crate::{
     database::{
         Registered,
         bulk::rows_each,
-        execute::{Run, has_moving_blobs},
+        execute::Run,
         holders::{Holders, join},
-        older::Copies,
         registration::Registration,
         since::Since,
     },
@@ -21,8 +20,7 @@ use crate::{
     plan::{
         batch::BatchPlan,
         change::{self, Change},
-        copies::{followed, sources},
-        grouped::in_turn,
+        copies::followed,
     },
     rooms::copy::{self, Source},
     schema::EntitySchema,
@@ -42,7 +40,7 @@ pub(super) struct Copying {
     /// The first batch of those that are not.
     pub(super) alone_from: Option<usize>,
     /// Sources that the batch itself writes, by row key: their holders see what it makes of them.
-    own: HashSet<String>,
+    pub(super) own: HashSet<String>,
     /// Back-references put before their holder, and since when.
     pub(super) registered: Vec<Registration>,
     pub(super) since: Option<Since>,
@@ -158,54 +156,6 @@ impl Run<'_> {
             }
         }
         Ok(false)
-    }
-
-    /// Reads the sources that the changes copy, after the entities themselves.
-    pub(super) async fn read_sources(&mut self, changes: &[Change]) -> Result<()> {
-        if changes.iter().all(|change| change.schema().copies.is_empty()) {
-            return Ok(());
-        }
-        for (number, (change, is_again)) in in_turn(changes, Change::key).enumerate() {
-            let sources = sources(change, &self.registered(change)?.setting, &self.known, is_again);
-            for source in sources.map_err(|error| error.in_operation(number))? {
-                self.read_row(change.schema(), source.schema, &source.key).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads a source or holder, wherever it stands.
-    pub(super) async fn read_row(
-        &mut self,
-        own: &EntitySchema,
-        schema: &'static EntitySchema,
-        key: &RowKey,
-    ) -> Result<Option<&Row>> {
-        if schema.table.eq_ignore_ascii_case(own.table) && key.partition == self.partition {
-            if !self.known.contains_key(&key.row) {
-                // Read after its back-references, it would vouch for those that were not there yet.
-                if self.copying.own.contains(&key.row) {
-                    return Ok(None);
-                }
-                self.known.is_of_copies(&key.row);
-                return match has_moving_blobs(schema) {
-                    true => self.learn_entity(schema, &key.row, Copies::AreToFollow).await,
-                    false => self.learn(&key.row).await,
-                };
-            }
-            self.known.is_copied(&key.row);
-            return Ok(self.known.get(&key.row).and_then(Option::as_ref));
-        }
-        let place = (schema.table, key.clone());
-        if !self.known.elsewhere.contains_key(&place) {
-            let table = self.db.table_name(schema.table);
-            let row = match has_moving_blobs(schema) {
-                true => self.db.placed_entity(schema, &table, key, Copies::AreToFollow).await?.map(|rows| rows.head),
-                false => self.db.get_row(&table, key).await?,
-            };
-            self.known.elsewhere.insert(place.clone(), row);
-        }
-        Ok(self.known.elsewhere.get(&place).and_then(Option::as_ref))
     }
 
     /// The holders that are written in the commit of these changes: as far as they fit into its batch where they stand
@@ -377,6 +327,7 @@ impl Run<'_> {
             if schema.table.eq_ignore_ascii_case(registered.schema.table) && self.partition == run.partition {
                 run.known.insert(key.row.clone(), row.clone());
             }
+            run.known.show((schema.table, key.clone()));
             run.known.elsewhere.insert((schema.table, key), row);
         }
     }

@@ -42,6 +42,7 @@ mod sample;
 mod seat;
 mod shadows;
 pub(crate) mod since;
+mod sources;
 mod staging;
 mod tables;
 mod total;

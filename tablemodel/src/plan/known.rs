@@ -27,6 +27,8 @@ pub(crate) struct Known {
     copied: HashSet<String>,
     /// Rows that changes write over whatever they are, as they were read.
     needed: HashSet<String>,
+    /// Sources as a plan of the same commit leaves them.
+    shown: HashSet<(&'static str, RowKey)>,
     /// What was fetched for the upgrades of entities, by their rows, each with the state that it was fetched for.
     fetched: HashMap<String, (ETag, Arc<Properties>)>,
 }
@@ -68,6 +70,23 @@ impl Known {
     pub(crate) fn fetched(&self, head: &Row) -> Option<Arc<Properties>> {
         let (state, fetched) = self.fetched.get(&head.key.row)?;
         (*state == head.etag).then(|| Arc::clone(fetched))
+    }
+
+    /// Notes that the source is known as the same commit writes it.
+    pub(crate) fn show(&mut self, place: (&'static str, RowKey)) {
+        self.shown.insert(place);
+    }
+
+    /// Whether the source is known as the same commit writes it.
+    pub(crate) fn is_shown(&self, place: &(&'static str, RowKey)) -> bool {
+        self.shown.contains(place)
+    }
+
+    /// Forgets a row, unless a change writes over it as it was read.
+    pub(crate) fn forget(&mut self, row: &str) {
+        if !self.needed.contains(row) {
+            self.rows.remove(row);
+        }
     }
 
     /// Forgets all that was read about copies: a holder is always read before its source.

@@ -147,7 +147,8 @@ pub(super) fn cell_needs(change: &Change, setting: &Setting, known: &Known) -> R
         Change::Delete { .. } | Change::Leave { .. } => None,
         _ => images.pop(),
     };
-    let old = images.pop();
+    // Of one that is only brought to its sources, all but its copies stays as it is.
+    let old = images.pop().or_else(|| new.clone().filter(|_| matches!(change, Change::Recopy { .. })));
     let mut needs = Vec::new();
     let touches = matches!(change, Change::Touch { .. });
     if !touches || old.is_some() {

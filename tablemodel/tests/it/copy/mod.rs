@@ -10,6 +10,7 @@ mod crowds;
 mod defaulted;
 mod delivery;
 mod headed;
+mod in_order;
 mod many;
 mod moves;
 mod older;
