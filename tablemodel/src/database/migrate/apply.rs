@@ -243,7 +243,10 @@ impl<'a> Apply<'a> {
         let control = self.limit(&rows, &record).await?;
         applied.migration = Some(record.id.clone());
         applied.paused = control.paused;
-        if !control.paused {
+        if control.paused {
+            applied.failed = record::failures(&self.db, &record.id).await?.len() as u64;
+            applied.left = self.left(&record).await?;
+        } else {
             let record = self.with_rewrites(owned).await?;
             let targets = Targets::of(&self.db, &record.steps);
             for _ in 0..ROUNDS {

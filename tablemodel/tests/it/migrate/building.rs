@@ -210,6 +210,23 @@ async fn it_stops_where_too_much_fails() {
     assert!(applied.left > 0 && applied.left + applied.failed + applied.touched == 60, "{applied:?}");
 }
 
+/// A call that comes to a paused migration tells as much of it as the one that was there when it was paused.
+#[tokio::test]
+async fn what_is_set_aside_and_left_of_a_paused_migration_is_told_by_every_call() {
+    let db = filled(Consistency::Azure, 1, 60).await;
+    for id in 0..40 {
+        db.update(first::Person::find().club("c0").id(id), |p| Ok(p.badge = Some(1))).await.unwrap();
+    }
+    db.clock().advance(Duration::from_secs(130));
+    let db = next::<unique::Club>(&db).await;
+    let applied = db.migrations().apply().batch(10).max_failures(5).await.expect("applied");
+    assert!(applied.failed > 0 && applied.left > 0, "{applied:?}");
+    db.migrations().pause().await.expect("paused");
+    let paused = db.migrations().apply().await.expect("paused");
+    assert!(paused.paused && paused.touched == 0, "{paused:?}");
+    assert_eq!((paused.failed, paused.left), (applied.failed, applied.left), "{paused:?}");
+}
+
 /// Two entities whose unique indexes have keys of one form, in tables of their own.
 mod alike {
     use tablemodel::prelude::*;
