@@ -232,7 +232,7 @@ impl Migrations {
     ///
     /// # Errors
     ///
-    /// `Unsupported` where the store keeps an entity elsewhere than the model; those of the store.
+    /// `Unsupported` where the store keeps an entity elsewhere than the model, `Moved` where it has moved on from there; those of the store.
     pub async fn plan(&self) -> Result<MigrationPlan> {
         Rows::read(&self.db).await?.plan(&self.db)
     }

@@ -8,7 +8,7 @@ use std::{collections::HashMap, sync::Arc};
 use serde_json::Value as Json;
 use tablemodel_store::{Properties, Row, ValueRef};
 
-use super::{Closed, entity_row};
+use super::{Closed, entity_row, moved};
 use crate::{
     error::{Error, Result},
     format::KeyFormat,
@@ -48,9 +48,11 @@ pub(super) fn elsewhere(schema: &EntitySchema, rows: &HashMap<String, Row>) -> R
     Ok(Some(apart(&text(&kept), &text(&own))))
 }
 
-/// That this program keeps the entity where the store does.
+/// That this program keeps the entity where the store does: that it has moved on from there says more than that it stands elsewhere.
 pub(in crate::database) fn check(schema: &'static EntitySchema, rows: &HashMap<String, Row>) -> Result<()> {
-    elsewhere(schema, rows)?.map_or(Ok(()), |closed| Err(closed.error(schema)))
+    let moved = moved::gone(schema, rows).filter(|closed| matches!(closed, Closed::Moved { .. }));
+    let closed = if moved.is_some() { moved } else { elsewhere(schema, rows)? };
+    closed.map_or(Ok(()), |closed| Err(closed.error(schema)))
 }
 
 /// Whether the same properties stand in the keys in another order. (By other names they may be the same values: of a newer version, an

@@ -123,3 +123,31 @@ async fn what_was_switched_is_not_taken_back_by_a_program_of_the_release_before(
         }
     }
 }
+
+#[tokio::test]
+async fn migrations_of_the_releases_before_tell_that_the_entity_has_moved() {
+    for mode in MODES {
+        let store = filled(mode, 2, 4).await;
+        let db = next::<first::Model>(&store).await;
+        db.migrations().apply().await.expect("applied");
+        drop(db);
+        store.clock().advance(Duration::from_secs(130));
+        let new = next::<second::Model>(&store).await;
+        new.migrations().contract().await.expect("switched");
+        drop(new);
+        for late in [program::<before::Model>(&store).await, program::<first::Model>(&store).await] {
+            let migrations = late.migrations();
+            let refused = [
+                migrations.plan().await.map(drop),
+                migrations.apply().await.map(drop),
+                migrations.apply().dry_run(None).await.map(drop),
+                migrations.rollback().await.map(drop),
+                migrations.contract().await.map(drop),
+            ];
+            for refused in refused {
+                let error = refused.expect_err("it has moved");
+                assert_eq!(error.kind(), &ErrorKind::Moved { to: 2 }, "{mode:?}: {error}");
+            }
+        }
+    }
+}
