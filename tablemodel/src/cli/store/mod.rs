@@ -106,7 +106,7 @@ pub(super) async fn execute_for_tests(tool: &Tool, words: &[&str]) -> Outcome {
 
 async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
     if !tool.db.is_registered() && !matches!(command, StoreCommand::Backup(_)) {
-        return Err(Error::unsupported(UNKNOWN));
+        return Err(unknown(&tool.db).await?);
     }
     match command {
         StoreCommand::Plan(words) => report::plan(tool, words.check).await,
@@ -134,6 +134,15 @@ async fn execute(tool: &Tool, command: &StoreCommand) -> Result<Outcome> {
             let sampled = golden::sample(&tool.db, words.entity.as_deref(), words.rows).await?;
             Ok(golden::write(&tool.golden, &sampled).unwrap_or_else(|failure| Outcome::failed(&failure)))
         }
+    }
+}
+
+/// Why a store knows no entity of the program: it may keep one elsewhere, and says so.
+async fn unknown(db: &Database) -> Result<Error> {
+    match db.migrations().plan().await {
+        Ok(_) => Ok(Error::unsupported(UNKNOWN)),
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Moved { .. }) => Ok(error),
+        Err(error) => Err(error),
     }
 }
 

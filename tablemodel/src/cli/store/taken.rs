@@ -1,6 +1,6 @@
 //! Whether a store has taken a plan already: on record, or by rows of the versions that it makes. Nothing is written.
 
-use super::{super::outcome::Failure, UNKNOWN, address::Address, entities, words::Place};
+use super::{super::outcome::Failure, address::Address, entities, unknown, words::Place};
 use crate::{Database, Result, cli::Model, format::Format};
 
 /// Why the plan may not change any more, as far as this store goes; none if it may. `made` are the formats that it makes.
@@ -21,7 +21,7 @@ pub(in crate::cli) fn has_taken(
         let db = address.open(place, entities(models), true).await?;
         let found = match db.is_registered() {
             true => taken(&db, plan, made).await,
-            false => Ok(Some(UNKNOWN.to_owned())),
+            false => unknown(&db).await.map(|why| Some(why.to_string())),
         };
         let closed = db.close().await;
         found.and_then(|found| closed.map(|()| found))

@@ -112,18 +112,18 @@ pub(super) mod moved {
 }
 
 /// A later release, which needs the old form no more.
-mod settled {
+pub(super) mod settled {
     use crate::prelude::*;
 
     #[derive(TableEntity)]
     #[table(name = "Others", version = 2, partition = "{id}", row = "t_{p}")]
-    pub(super) struct Thing {
+    pub(in crate::cli::tests) struct Thing {
         pub(super) id: u32,
         pub(super) p: String,
     }
 
     #[derive(TableModel)]
-    pub(super) enum Model {
+    pub(in crate::cli::tests) enum Model {
         Thing(Thing),
     }
 }

@@ -125,6 +125,36 @@ fn a_plan_of_a_move_that_a_store_has_begun_is_left_as_it_is() {
     assert!(outcome.code == DRIFTED && outcome.lines[0].contains("rows of `Thing@2`"), "{:?}", outcome.lines);
 }
 
+/// The store has the entity, which is no reason to look for another store.
+#[test]
+fn where_the_store_keeps_the_entity_elsewhere_that_is_what_is_told() {
+    type Moved = super::golden::moved::Model;
+    type Settled = super::golden::settled::Model;
+    let folder = Folder::new();
+    let path = folder.path("things.tablemodel");
+    within(async {
+        let db = Database::open::<staying::Model>(&path).await.unwrap();
+        db.ensure_tables().await.unwrap();
+        db.close().await.unwrap();
+    });
+    for command in ["plan", "apply", "status", "verify", "rollback"] {
+        let outcome = folder.answer::<Settled>(&[command, "--store", path.to_str().unwrap()]);
+        assert_eq!(outcome.code, DRIFTED, "{command}: {:?}", outcome.lines);
+        assert!(outcome.lines[0].contains("keeps this entity in table `Things`"), "{command}: {:?}", outcome.lines);
+    }
+    within(async {
+        let db = Database::open::<Moved>(&path).await.unwrap();
+        db.ensure_tables().await.unwrap();
+        db.migrations().contract().await.unwrap();
+        db.close().await.unwrap();
+    });
+    for command in ["plan", "apply", "status", "verify", "rollback"] {
+        let outcome = folder.answer::<staying::Model>(&[command, "--store", path.to_str().unwrap()]);
+        assert_eq!(outcome.code, DRIFTED, "{command}: {:?}", outcome.lines);
+        assert!(outcome.lines[0].contains("moved to where version 2"), "{command}: {:?}", outcome.lines);
+    }
+}
+
 #[tokio::test]
 async fn a_switch_is_told_as_the_move_that_it_is() {
     let store = TestDatabase::atomic::<staying::Model>().await.unwrap();
