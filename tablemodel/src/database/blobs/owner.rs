@@ -183,7 +183,7 @@ impl Database {
     /// Records that the blob's link is at this place too, in the form that the entity at `from` moves to: that it will be there
     /// alone once the entity has moved. Nothing where that was recorded since the entity came to `from`.
     ///
-    /// Cost: two requests, and one more for each record that is there.
+    /// Cost: two requests, and one more for each record of another place.
     pub(in crate::database) async fn record_shadow(&self, blob: &str, from: &LinkPlace, to: &LinkPlace) -> Result<()> {
         self.record_place(blob, to, Some(from)).await
     }

@@ -9,6 +9,7 @@ mod beside;
 mod blobs;
 mod chain;
 mod colliding;
+mod costs;
 mod crashes;
 mod exports;
 mod faulted;
