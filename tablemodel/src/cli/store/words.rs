@@ -159,7 +159,7 @@ pub(in crate::cli) struct Apply {
     /// At most so many entities a second: `500`, `500/s`
     #[arg(long, value_name = "N[/s]", value_parser = rate)]
     pub(super) rate: Option<f64>,
-    /// Ranges at a time [default: 4]
+    /// Ranges at a time [default: 4; 1 in an embedded store whose entities copy or count others, or keep lists]
     #[arg(long, value_name = "N")]
     pub(super) workers: Option<usize>,
     /// Entities between two cursors: what a crash repeats of each range
@@ -260,4 +260,20 @@ fn limit(text: &str) -> Result<Limit, String> {
 fn rate(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix("/s").unwrap_or(text).parse::<f64>().ok();
     number.filter(|rate| rate.is_finite() && *rate > 0.0).ok_or_else(|| "write a number above 0, or N/s".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use crate::cli::args::Arguments;
+
+    #[test]
+    fn the_help_of_apply_says_how_many_ranges_there_are_at_a_time() {
+        let mut command = Arguments::command();
+        let help = command.find_subcommand_mut("apply").unwrap().render_long_help().to_string();
+        let told =
+            "Ranges at a time [default: 4; 1 in an embedded store whose entities copy or count others, or keep lists]";
+        assert!(help.contains(told), "{help}");
+    }
 }
