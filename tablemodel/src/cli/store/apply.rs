@@ -131,6 +131,10 @@ fn outcome(applied: &Applied, code: u8) -> Outcome {
 pub(super) async fn dry_run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
     let migrations = tool.migrations();
     migrations.check_plans(&tool.plans).await?;
+    let unread = migrations.plan().await?.unread;
+    if !unread.is_empty() {
+        return Ok(unreadable(&unread));
+    }
     let dry = asked(migrations.apply(), wanted).dry_run(wanted.sample).await?;
     let code = if dry.failed > 0 { SET_ASIDE } else { DONE };
     let lines = dry_lines(&dry);

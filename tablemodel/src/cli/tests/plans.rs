@@ -237,10 +237,12 @@ fn a_program_that_cannot_read_what_rows_may_be_of_applies_nothing_and_has_no_pla
     fill(&folder.path("club.tablemodel"), 300);
     assert_eq!(folder.run::<old::Club>("init"), DONE);
     assert_eq!(folder.run::<forgetful::Club>("diff --name town --no-rename"), DONE); // and what is next is not done yet
-    let refused = run::<forgetful::Club>(&folder, "apply");
-    assert_eq!(refused.code, DRIFTED, "{:?}", refused.lines);
-    assert_eq!(refused.data["unread"], json!([{ "entity": "Person", "version": 1, "reads": 2 }]));
-    assert!(refused.lines.iter().all(|line| line.contains("name the older structs by `previous`")), "{refused:?}");
+    for command in ["apply", "apply --dry-run"] {
+        let refused = run::<forgetful::Club>(&folder, command);
+        assert_eq!(refused.code, DRIFTED, "{command}: {:?}", refused.lines);
+        assert_eq!(refused.data["unread"], json!([{ "entity": "Person", "version": 1, "reads": 2 }]));
+        assert!(refused.lines.iter().all(|line| line.contains("name the older structs by `previous`")), "{refused:?}");
+    }
     assert_eq!(run::<forgetful::Club>(&folder, "status").data["plans"], json!([]));
 
     assert_eq!(run::<mended::Club>(&folder, "apply").code, DONE);
