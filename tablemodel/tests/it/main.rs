@@ -27,6 +27,7 @@ mod bulk_shared;
 mod claims;
 mod copy;
 mod crashes;
+mod crowds;
 mod current;
 mod cut_import;
 mod derives;

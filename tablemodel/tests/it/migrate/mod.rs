@@ -11,6 +11,7 @@ mod building;
 mod busy;
 mod copies;
 mod crashes;
+mod crowd;
 mod crowded;
 mod dropped;
 mod followers;

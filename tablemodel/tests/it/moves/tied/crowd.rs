@@ -1,44 +1,15 @@
 //! Many tasks of one program that meet in totals and in what they copy, while the entity that they write moves.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use async_trait::async_trait;
 use futures_util::future::{join, join_all};
-use tablemodel::{
-    Consistency, ErrorKind,
-    prelude::*,
-    store::{TableStore, clock::Sleep},
-    testing::TestDatabase,
-};
+use tablemodel::{Consistency, ErrorKind, prelude::*};
 
 use super::{
     CITIES, CLUBS, City, Club, MODES, People, Sponsor, assert_clean, assert_follow, assert_switches, before, filled,
     first, next, old_people,
 };
-use crate::{
-    dropped::Slow,
-    moves::{Passing, together::Dice},
-};
-
-/// Time that passes where somebody sleeps, but for the second that a turn is waited for.
-struct Patient(Passing);
-
-#[async_trait]
-impl Sleep for Patient {
-    async fn sleep(&self, time: Duration) {
-        match time == Duration::from_secs(1) {
-            true => std::future::pending().await,
-            false => self.0.sleep(time).await,
-        }
-    }
-}
-
-async fn program<M: TableModel>(db: &TestDatabase) -> Database {
-    let store: Arc<dyn TableStore> = Slow::over(db.store());
-    let builder = Database::builder().consistency(db.consistency()).clock(Arc::new(db.clock().clone()));
-    let sleep = Arc::new(Patient(Passing(db.clock().clone())));
-    builder.sleep(sleep).deadline(Duration::MAX).with_store::<M>(store).await.expect("opened")
-}
+use crate::{crowds::program, moves::together::Dice};
 
 /// One change of the person that is a task's own: what it leaves.
 async fn change(
