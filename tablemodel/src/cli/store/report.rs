@@ -24,7 +24,8 @@ pub(super) async fn plan(tool: &Tool, is_asked: bool) -> Result<Outcome> {
     let is_applied = |id: &String| in_force.iter().any(|plan| plan.id == *id && plan.finished.is_some());
     let open: Vec<&String> = tool.plans.iter().map(|(id, _)| id).filter(|id| !is_applied(id)).collect();
     let is_begun = matches!(plan.unfinished, Some(Unfinished::Apply(_)));
-    let is_due = is_begun || !(open.is_empty() && plan.steps.is_empty() && plan.unsupported.is_empty());
+    let is_refused = !(plan.unsupported.is_empty() && plan.unread.is_empty()); // `apply` says so too
+    let is_due = is_begun || is_refused || !(open.is_empty() && plan.steps.is_empty());
     let mut lines: Vec<String> = open.iter().map(|id| format!("plan {id}: not applied")).collect();
     let unfinished = plan.unfinished.as_ref();
     lines.extend(unfinished.map(|of| format!("migration {} is not finished: `{}` goes on", of.migration(), of.call())));

@@ -221,8 +221,10 @@ fn rows_stay_of_the_version_that_is_taken_back_and_versions_that_are_not_read_ar
         let unread = told.lines.iter().find(|line| line.starts_with("Person@1  unread  ")).expect(command);
         assert!(unread.contains("before version 2: name the older structs by `previous`"), "{command}: {unread}");
     }
-    let data = run::<forgetful::Club>(&folder, "plan").data;
-    assert_eq!(data["unread"], json!([{ "entity": "Person", "version": 1, "reads": 2 }]));
+    // `apply` would be refused.
+    let checked = run::<forgetful::Club>(&folder, "plan --check");
+    assert_eq!((checked.code, &checked.data["due"]), (DRIFTED, &json!(true)), "{:?}", checked.lines);
+    assert_eq!(checked.data["unread"], json!([{ "entity": "Person", "version": 1, "reads": 2 }]));
 
     assert_eq!(run::<mended::Club>(&folder, "apply").code, DONE);
     assert_eq!(run::<forgetful::Club>(&folder, "plan").data["unread"], json!([]));
