@@ -26,7 +26,7 @@ pub(super) async fn sample(db: &Database, entity: Option<&str>, rows: usize) -> 
     if let Some(entity) = entity.filter(|entity| db.model().iter().all(|schema| schema.entity_type != *entity)) {
         let known: Vec<_> = db.model().iter().map(|schema| schema.entity_type).collect();
         let detail = format!("the model has no entity `{entity}`: it has {}", known.join(", "));
-        return Err(Error::new(ErrorKind::NotFound, detail));
+        return Err(Error::new(ErrorKind::Invalid, detail));
     }
     let mut sampled = Vec::new();
     let wanted = |schema: &&&'static EntitySchema| entity.is_none_or(|entity| entity == schema.entity_type);

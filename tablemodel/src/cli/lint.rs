@@ -40,7 +40,7 @@ fn changed(entity: &Current, old: &Lock, plans: &[Written], level: Level) -> Res
     let Some(section) = old.newest(name) else { return Ok(Vec::new()) };
     let properties = renames::shown(entity, &section.format, plans);
     let renames = Renames { properties, retired: retired(old, &section.format) };
-    let changes = diff(&section.format, &entity.format, &renames)?;
+    let changes = with_version(diff(&section.format, &entity.format, &renames)?, section.format.version);
     let step = |change: &Change| {
         let mut step = Step::of(name, change);
         let is_unread = is_unread(change, entity.readable_by);
@@ -52,6 +52,15 @@ fn changed(entity: &Current, old: &Lock, plans: &[Written], level: Level) -> Res
         (step, breaks(change, is_unread, level))
     };
     Ok(changes.iter().map(step).collect())
+}
+
+/// With the version that `diff` is yet to ask for: the next one.
+fn with_version(mut changes: Vec<Change>, from: u32) -> Vec<Change> {
+    let is_raised = changes.iter().any(|change| matches!(change, Change::VersionChanged { .. }));
+    if !is_raised && changes.iter().any(Change::needs_version) {
+        changes.insert(0, Change::VersionChanged { from, to: from.saturating_add(1) });
+    }
+    changes
 }
 
 /// Whether old programs answer `UnknownVersion` for rows of the new version.

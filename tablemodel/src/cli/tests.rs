@@ -29,6 +29,7 @@ mod store;
 mod taken;
 mod tied;
 mod together;
+mod tried;
 mod users_own;
 
 use std::{fs, path::Path};

@@ -18,13 +18,10 @@ use crate::{
 };
 
 pub(super) async fn run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
-    let migrations = tool.migrations();
-    migrations.check_plans(&tool.plans).await?;
-    migrations.check_open().await?;
-    let unread = migrations.plan().await?.unread;
-    if !unread.is_empty() {
-        return Ok(unreadable(&unread));
+    if let Some(refused) = refused(tool).await? {
+        return Ok(refused);
     }
+    let migrations = tool.migrations();
     tool.db.ensure_known().await?;
     migrations.begin_plans(&tool.plans).await?;
     let mut line = Line::new();
@@ -37,10 +34,19 @@ pub(super) async fn run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
     }
     let MigrationPlan { unsupported, .. } = migrations.plan().await?;
     if !unsupported.is_empty() {
-        return Ok(refused(&applied, &unsupported));
+        return Ok(incomplete(&applied, &unsupported));
     }
     migrations.finish_plans(&tool.plans, applied.migration.as_deref()).await?;
     Ok(outcome(&applied, code))
+}
+
+/// Why nothing may be done, with a dry run as without; the library's own reasons are errors.
+async fn refused(tool: &Tool) -> Result<Option<Outcome>> {
+    let migrations = tool.migrations();
+    migrations.check_plans(&tool.plans).await?;
+    migrations.check_open().await?;
+    let unread = migrations.plan().await?.unread;
+    Ok((!unread.is_empty()).then(|| unreadable(&unread)))
 }
 
 /// Nothing is done: what is left of a plan is to write rows that the program cannot read.
@@ -52,17 +58,21 @@ fn unreadable(unread: &[Unread]) -> Outcome {
 }
 
 /// The plans are not applied: the store has something of others in the place of what they make.
-fn refused(applied: &Applied, unsupported: &[Step]) -> Outcome {
+fn incomplete(applied: &Applied, unsupported: &[Step]) -> Outcome {
     let mut outcome = outcome(applied, DRIFTED);
     if applied.migration.is_none() {
         outcome.lines.clear(); // there is something to do
     }
+    tell_unsupported(&mut outcome, unsupported);
+    outcome
+}
+
+fn tell_unsupported(outcome: &mut Outcome, unsupported: &[Step]) {
     outcome.lines.extend(unsupported.iter().map(|step| told(step, CANNOT)));
     if let Some(data) = outcome.data.as_object_mut() {
         data.insert("error".to_owned(), json!("there are indexes that cannot be built"));
         data.insert("unsupported".to_owned(), json!(steps(unsupported)));
     }
-    outcome
 }
 
 fn asked<'a>(mut apply: migrations::Apply<'a>, wanted: &Apply) -> migrations::Apply<'a> {
@@ -129,14 +139,16 @@ fn outcome(applied: &Applied, code: u8) -> Outcome {
 }
 
 pub(super) async fn dry_run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
-    let migrations = tool.migrations();
-    migrations.check_plans(&tool.plans).await?;
-    let unread = migrations.plan().await?.unread;
-    if !unread.is_empty() {
-        return Ok(unreadable(&unread));
+    if let Some(refused) = refused(tool).await? {
+        return Ok(refused);
     }
-    let dry = asked(migrations.apply(), wanted).dry_run(wanted.sample).await?;
-    let code = if dry.failed > 0 { SET_ASIDE } else { DONE };
+    let dry = asked(tool.migrations().apply(), wanted).dry_run(wanted.sample).await?;
+    let MigrationPlan { unsupported, .. } = tool.migrations().plan().await?;
+    let code = match dry.failed {
+        0 if unsupported.is_empty() => DONE,
+        0 => DRIFTED,
+        _ => SET_ASIDE,
+    };
     let lines = dry_lines(&dry);
     let data = json!({
         "steps": steps(&dry.steps),
@@ -148,7 +160,11 @@ pub(super) async fn dry_run(tool: &Tool, wanted: &Apply) -> Result<Outcome> {
         "failures": super::control::failures_json(&dry.failures),
         "seconds": dry.time.map(|time| time.as_secs_f64()),
     });
-    Ok(Outcome { code, lines, data })
+    let mut outcome = Outcome { code, lines, data };
+    if code == DRIFTED {
+        tell_unsupported(&mut outcome, &unsupported);
+    }
+    Ok(outcome)
 }
 
 fn dry_lines(dry: &DryRun) -> Vec<String> {

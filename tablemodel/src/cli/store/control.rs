@@ -43,8 +43,10 @@ pub(super) async fn failures(tool: &Tool) -> Result<Outcome> {
 pub(super) async fn retry(tool: &Tool) -> Result<Outcome> {
     let migrations = tool.migrations();
     migrations.check_plans(&tool.plans).await?;
+    let is_any = !migrations.failures().await?.is_empty();
     let left = migrations.retry_failures().await?;
     let (code, line) = match left {
+        0 if !is_any => (DONE, "no entity is set aside".to_owned()),
         0 => (DONE, "no entity is set aside any more: `apply` goes on".to_owned()),
         left => (SET_ASIDE, format!("{left} entities are still set aside: see `failures`")),
     };

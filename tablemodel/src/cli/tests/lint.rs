@@ -1,6 +1,6 @@
 //! What changed since a commit, and who may run beside whom.
 
-use super::releases::{plain, read, unread};
+use super::releases::{early, plain, read, unread};
 use super::{Folder, RENAMED, first, none, second, third};
 
 impl crate::Upgrade<plain::Item> for read::Item {
@@ -24,6 +24,21 @@ fn a_version_that_old_programs_may_not_read_breaks_what_they_need() {
         }
         assert_eq!(folder.answer::<read::Model>(&words).code, 0, "{level}");
     }
+}
+
+/// What `lint` would tell once `diff` has asked for the version it tells before.
+#[test]
+fn a_change_without_its_new_version_is_told_as_one_with_it() {
+    let folder = Folder::new();
+    assert_eq!(folder.run::<plain::Model>("init"), 0);
+    folder.commit();
+    let told = |outcome: crate::cli::outcome::Outcome| {
+        (outcome.code, outcome.lines.into_iter().find(|line| line.contains("TM202")))
+    };
+    let words = ["lint", "--against", "HEAD", "--level", "forward"];
+    let early = told(folder.answer::<early::Model>(&words));
+    assert_eq!(early, told(folder.answer::<unread::Model>(&words)));
+    assert!(early.0 == 2 && early.1.is_some(), "{early:?}");
 }
 
 impl Folder {

@@ -197,6 +197,26 @@ pub(super) mod plain {
     }
 }
 
+/// One more, by a program that does not say a new version yet.
+pub(super) mod early {
+    use crate::prelude::*;
+
+    #[derive(TableEntity)]
+    #[table(name = "Stock", entity_type = "Item", crate = "crate")]
+    #[table(partition = "{shelf}", row = "{id}")]
+    pub(in crate::cli::tests) struct Item {
+        shelf: String,
+        id: u32,
+        note: Option<String>,
+    }
+
+    #[derive(TableModel)]
+    #[table(crate = "crate")]
+    pub(in crate::cli::tests) enum Model {
+        Item(Item),
+    }
+}
+
 /// One more, in a version that old programs do not read.
 pub(super) mod unread {
     use crate::prelude::*;

@@ -122,19 +122,28 @@ impl<'a> Apply<'a> {
     ///
     /// # Errors
     ///
-    /// Those of the store. What would fail is in the report.
+    /// `UnknownVersion` and `Unsupported` as [`Apply`] itself, and `Invalid` for a rate that is not above 0; those of the store. What would
+    /// fail is in the report.
     pub async fn dry_run(self, sample: Option<u64>) -> Result<DryRun> {
-        let plan = Rows::read(&self.db).await?.plan(&self.db)?;
+        self.check_rate()?;
+        let rows = Rows::lasting(&self.db).await?;
+        rows.check_open(&self.db)?;
+        let plan = rows.plan(&self.db)?;
         let steps: Vec<_> = plan.steps.iter().map(|step| (step.entity.clone(), step.index.clone())).collect();
         let targets = Targets::of(&self.db, &steps);
         dry::run(&self.db, &plan.steps, &targets, sample, self.rate).await
     }
 
-    async fn run(self) -> Result<Applied> {
-        self.db.check_writable()?;
+    fn check_rate(&self) -> Result<()> {
         if self.rate.is_some_and(|rate| !rate.is_finite() || rate <= 0.0) {
             return Err(Error::new(ErrorKind::Invalid, "a rate is a number of entities a second, above 0"));
         }
+        Ok(())
+    }
+
+    async fn run(self) -> Result<Applied> {
+        self.db.check_writable()?;
+        self.check_rate()?;
         self.db.forget_newer(Rows::read(&self.db).await?.all()).await?;
         let mut applied = Applied::default();
         let mut patience = Patience::new(self.db.environment(), self.wait);

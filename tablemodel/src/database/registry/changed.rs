@@ -136,24 +136,34 @@ impl Database {
         self.has_any(schema.table, system::type_condition(schema.discriminator), is_newer).await
     }
 
-    /// Forgets what newer versions of the model's entities said to have otherwise, if none of their rows is there: they were tried, and
-    /// have gone. One that is still there says so anew. Cost: nothing where none did, else a request per 1,000 rows of their tables.
-    pub(in crate::database) async fn forget_newer(&self, rows: &HashMap<String, Row>) -> Result<()> {
-        let mut operations = Vec::new();
+    /// The rows of states as they are once that is forgotten which newer versions of the model's entities said to have otherwise, if none
+    /// of their rows is there: they were tried, and have gone. Cost: nothing where none did, else a request per 1,000 rows of their tables.
+    pub(in crate::database) async fn without_newer(&self, rows: &HashMap<String, Row>) -> Result<Vec<Row>> {
+        let mut forgotten = Vec::new();
         for schema in self.model().iter().copied() {
             let mut others = overtaken(schema, rows).peekable();
             if others.peek().is_none() || self.has_newer_rows(schema).await? {
                 continue;
             }
-            operations.extend(others.map(|(name, row)| {
-                let mut properties = row.properties.clone();
-                properties.remove(SINCE);
-                properties.remove(COPIES);
-                raise(schema, &name, &mut properties);
-                let action = Action::Replace(properties, Condition::Match(row.etag.clone()));
-                Operation { row: row.key.row.clone(), action }
+            forgotten.extend(others.map(|(name, row)| {
+                let mut row = row.clone();
+                row.properties.remove(SINCE);
+                row.properties.remove(COPIES);
+                raise(schema, &name, &mut row.properties);
+                row
             }));
         }
+        Ok(forgotten)
+    }
+
+    /// Forgets it. One that is still there says so anew. Cost: that of [`without_newer`](Self::without_newer), and a commit.
+    pub(in crate::database) async fn forget_newer(&self, rows: &HashMap<String, Row>) -> Result<()> {
+        let forgotten = self.without_newer(rows).await?;
+        let replace = |row: Row| {
+            let action = Action::Replace(row.properties, Condition::Match(row.etag));
+            Operation { row: row.key.row, action }
+        };
+        let mut operations: Vec<_> = forgotten.into_iter().map(replace).collect();
         if operations.is_empty() {
             return Ok(());
         }
