@@ -2,7 +2,7 @@
 //!
 //! Nothing is read or written here.
 
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(all(test, feature = "embedded", feature = "testing"))]
 mod tests;
 
 use serde::de::DeserializeOwned;

@@ -82,7 +82,7 @@ impl Sleep for UntilMoved {
 }
 
 /// Moves the clock as far as others who wait at once have not moved it, and lets others go on before it ends.
-pub(super) struct Passing(pub(super) ManualClock);
+pub(crate) struct Passing(pub(crate) ManualClock);
 
 #[async_trait]
 impl Sleep for Passing {

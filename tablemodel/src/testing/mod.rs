@@ -15,6 +15,8 @@ mod key_samples;
 
 #[cfg(feature = "testing")]
 pub use self::database::TestDatabase;
+#[cfg(all(test, feature = "testing"))]
+pub(crate) use self::environment::Passing;
 #[cfg(feature = "cli")]
 pub(crate) use self::golden::{Golden, check_golden};
 pub use self::{

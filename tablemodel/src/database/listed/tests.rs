@@ -1,6 +1,6 @@
 //! A program whose model is very large.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use crate::{
     Consistency,
@@ -11,6 +11,7 @@ use crate::{
     prelude::*,
     schema::EntitySchema,
     store::Durability,
+    testing::{ManualClock, Passing},
 };
 
 #[derive(TableEntity)]
@@ -56,8 +57,11 @@ fn another(number: u32, adopt: bool) -> &'static EntitySchema {
     }))
 }
 
+/// Time passes as it is waited for: a migration waits until other programs would know of each state.
 async fn opened(model: &'static [&'static EntitySchema], folder: &Path) -> crate::Result<Database> {
+    let clock = ManualClock::new(crate::DateTime::UNIX_EPOCH);
     let builder = Database::builder().consistency(Consistency::Azure).durability(Durability::Bulk);
+    let builder = builder.clock(Arc::new(clock.clone())).sleep(Arc::new(Passing(clock)));
     let db = builder.open_file(model, &folder.join("things.tablemodel")).await?;
     db.ensure_tables().await?;
     Ok(db)
