@@ -197,62 +197,31 @@ pub(super) mod plain {
     }
 }
 
-/// One more, by a program that does not say a new version yet.
-pub(super) mod early {
-    use crate::prelude::*;
+/// One more, with these words on the struct.
+macro_rules! noted {
+    ($name:ident $(, $word:ident = $value:expr)*) => {
+        pub(super) mod $name {
+            use crate::prelude::*;
 
-    #[derive(TableEntity)]
-    #[table(name = "Stock", entity_type = "Item", crate = "crate")]
-    #[table(partition = "{shelf}", row = "{id}")]
-    pub(in crate::cli::tests) struct Item {
-        shelf: String,
-        id: u32,
-        note: Option<String>,
-    }
+            #[derive(TableEntity)]
+            #[table(name = "Stock", entity_type = "Item", crate = "crate")]
+            #[table(partition = "{shelf}", row = "{id}" $(, $word = $value)*)]
+            pub(in crate::cli::tests) struct Item {
+                pub(in crate::cli::tests) shelf: String,
+                pub(in crate::cli::tests) id: u32,
+                pub(in crate::cli::tests) note: Option<String>,
+            }
 
-    #[derive(TableModel)]
-    #[table(crate = "crate")]
-    pub(in crate::cli::tests) enum Model {
-        Item(Item),
-    }
+            #[derive(TableModel)]
+            #[table(crate = "crate")]
+            pub(in crate::cli::tests) enum Model {
+                Item(Item),
+            }
+        }
+    };
 }
 
-/// One more, in a version that old programs do not read.
-pub(super) mod unread {
-    use crate::prelude::*;
-
-    #[derive(TableEntity)]
-    #[table(name = "Stock", entity_type = "Item", crate = "crate")]
-    #[table(partition = "{shelf}", row = "{id}", version = 2)]
-    pub(in crate::cli::tests) struct Item {
-        shelf: String,
-        id: u32,
-        note: Option<String>,
-    }
-
-    #[derive(TableModel)]
-    #[table(crate = "crate")]
-    pub(in crate::cli::tests) enum Model {
-        Item(Item),
-    }
-}
-
-/// One more, in a version that they do.
-pub(super) mod read {
-    use crate::prelude::*;
-
-    #[derive(TableEntity)]
-    #[table(name = "Stock", entity_type = "Item", crate = "crate")]
-    #[table(partition = "{shelf}", row = "{id}", version = 2, previous = super::plain::Item, readable_by = 1)]
-    pub(in crate::cli::tests) struct Item {
-        pub(in crate::cli::tests) shelf: String,
-        pub(in crate::cli::tests) id: u32,
-        pub(in crate::cli::tests) note: Option<String>,
-    }
-
-    #[derive(TableModel)]
-    #[table(crate = "crate")]
-    pub(in crate::cli::tests) enum Model {
-        Item(Item),
-    }
-}
+// By a program that does not say a new version yet; in one that old programs do not read; and in one that they do.
+noted!(early);
+noted!(unread, version = 2);
+noted!(read, version = 2, previous = super::plain::Item, readable_by = 1);

@@ -83,13 +83,15 @@ pub(super) fn list_needs(change: &Change, setting: &Setting, known: &Known) -> R
     let wanted: Vec<_> = images.iter().map(|image| told(image, |_| false).entries).collect();
     let mut needs = Vec::new();
     let touches = matches!(change, Change::Touch { .. });
+    // Of one that is only brought to its sources, all but its copies stays as it is, and no list is made of those.
+    let stays_listed = matches!((change, images.len()), (Change::Recopy { .. }, 1));
     for (at, own) in wanted.iter().enumerate() {
         let is_other = |other: usize| other != at && !touches;
         let stays =
             |entry: &Entry| wanted.iter().enumerate().any(|(other, all)| is_other(other) && all.contains(entry));
         let changes = |entry: &&Entry| match setting.of(entry.index) {
             IndexState::Absent => false,
-            IndexState::Readable => !stays(entry),
+            IndexState::Readable => !stays_listed && !stays(entry),
             IndexState::DeleteOnly | IndexState::WriteOnly => true,
         };
         for entry in own.iter().filter(|entry| is_list(change.schema(), entry)).filter(changes) {

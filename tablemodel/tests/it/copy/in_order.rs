@@ -40,9 +40,9 @@ struct Sailor {
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Fleets", partition = "{fleet}", row = "fleet")]
-struct Fleet {
-    fleet: String,
-    flag: String,
+pub(super) struct Fleet {
+    pub(super) fleet: String,
+    pub(super) flag: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Projection)]
@@ -53,8 +53,8 @@ struct Name {
 
 #[derive(Debug, Clone, PartialEq, Projection)]
 #[table(of = Fleet)]
-struct Flag {
-    flag: String,
+pub(super) struct Flag {
+    pub(super) flag: String,
 }
 
 #[derive(TableModel)]

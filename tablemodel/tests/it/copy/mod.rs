@@ -11,6 +11,7 @@ mod defaulted;
 mod delivery;
 mod headed;
 mod in_order;
+mod listed;
 mod many;
 mod moves;
 mod older;
