@@ -352,12 +352,26 @@ impl From<StoreError> for Error {
             StoreErrorKind::Corrupt => ErrorKind::Corrupt,
             _ => ErrorKind::Unsupported,
         };
-        Self::new(kind, error.detail().to_owned()).caused_by(error)
+        let detail = match error.kind() {
+            StoreErrorKind::TableNotFound => {
+                format!("{}: `db.ensure_tables()` creates those of the model", error.detail())
+            }
+            _ => error.detail().to_owned(),
+        };
+        Self::new(kind, detail).caused_by(error)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{Error, StoreError, StoreErrorKind};
+
+    #[test]
+    fn a_table_that_is_not_there_is_told_with_the_call_that_creates_it() {
+        let error = Error::from(StoreError::new(StoreErrorKind::TableNotFound, "table `Stock` does not exist"));
+        assert_eq!(error.to_string(), "table `Stock` does not exist: `db.ensure_tables()` creates those of the model");
+    }
+
     /// The variants as they stand above.
     fn kinds() -> Vec<&'static str> {
         let source = include_str!("error.rs");
