@@ -182,9 +182,10 @@ impl Planner<'_> {
             if live.is_some() || (copy.optional && !is_kept) {
                 copy::fill(new, copy, row.as_deref())?;
             }
-            if new.renewal.is_none() {
-                guards.extend(source.and_then(|source| self.guard(new, &source, row.as_deref())));
-            }
+            let guard = source.filter(|_| new.renewal.is_none());
+            let guard = guard.and_then(|source| self.guard(new, &source, row.as_deref()));
+            let is_new = guard.as_ref().is_some_and(|guard| !guards.contains(guard)); // two copies may be of one source
+            guards.extend(guard.filter(|_| is_new));
         }
         Ok(guards)
     }

@@ -268,3 +268,61 @@ async fn sources_may_be_loaded_after_those_that_copy_them() {
         assert_eq!(flight.destination.as_ref().map(|place| place.name.as_str()), Some("C08"));
     }
 }
+
+/// A leg of a journey beside its ends, which may be one place.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Airports", partition = "{country}", row = "leg_{number:04}")]
+struct Leg {
+    country: String,
+    number: u32,
+    from: String,
+    to: String,
+    #[table(copy_of(Stop, key(country = country, code = from)))]
+    origin: Option<StopName>,
+    #[table(copy_of(Stop, key(country = country, code = to)))]
+    destination: Option<StopName>,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Airports", partition = "{country}", row = "stop_{code}")]
+struct Stop {
+    country: String,
+    code: String,
+    name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Projection)]
+#[table(of = Stop)]
+struct StopName {
+    name: String,
+}
+
+#[derive(TableModel)]
+enum Journey {
+    Leg(Leg),
+    Stop(Stop),
+}
+
+#[tokio::test]
+async fn two_copies_beside_one_source_that_is_not_there_wait_for_it_together() {
+    for db in both_modes::<Journey>().await {
+        let leg = |number, to: &str| {
+            let (country, from, to) = ("no".into(), "BGO".into(), to.into());
+            Leg { country, number, from, to, origin: None, destination: None }
+        };
+        db.insert(&leg(1, "BGO")).await.unwrap();
+        let mut second = db.insert(&leg(2, "OSL")).await.unwrap();
+        second.from = "TRD".into();
+        second.to = "TRD".into();
+        db.save(&mut second).await.unwrap();
+        for code in ["BGO", "TRD"] {
+            db.insert(&Stop { country: "no".into(), code: code.into(), name: code.into() }).await.unwrap();
+        }
+        for (number, code) in [(1, "BGO"), (2, "TRD")] {
+            let leg = Leg::find().country("no").number(number).one(&db).await.unwrap().unwrap();
+            let name = Some(StopName { name: code.into() });
+            assert_eq!((&leg.origin, &leg.destination), (&name, &name), "{:?}", db.consistency());
+        }
+        assert_clean(&db).await;
+    }
+}
