@@ -14,7 +14,6 @@ use crate::{
         group::Group,
         known::Known,
         part::Marks,
-        shape,
         system::{self, RowKind},
     },
     rooms::{aggregate::is_contribution, unique::nets},
@@ -238,20 +237,12 @@ impl Run<'_> {
     }
 
     pub(super) fn typed(&self, error: StoreError, plan: &BatchPlan) -> Error {
-        let failed = failed_row(&error, plan);
-        let is_too_large = error.kind() == StoreErrorKind::TooLarge;
-        let is_own = |row: &&BatchRow| matches!(row.planned.role, Role::Primary | Role::Part);
-        if let Some(row) = failed.filter(|_| is_too_large).filter(is_own)
-            && let Some(properties) = row.planned.action.properties()
-            && let Err(told) = shape::check_row(row.schema, &self.key(&row.planned.row), properties)
-        {
-            return told.in_operation(row.change).caused_by(error);
-        }
-        let typed = Error::from(error);
-        match failed {
-            Some(row) => typed.of(row.schema.entity_type).at_key(self.key(&row.planned.row)).in_operation(row.change),
-            None if is_too_large => plan.away.iter().find_map(|away| away.check().err()).unwrap_or(typed),
-            None => typed,
+        match failed_row(&error, plan) {
+            Some(row) => row.refused(self.partition, error),
+            None if error.kind() == StoreErrorKind::TooLarge => {
+                plan.away.iter().find_map(|away| away.check().err()).unwrap_or_else(|| Error::from(error))
+            }
+            None => Error::from(error),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tablemodel_store::{Action, Batch, Operation, RowKey, limits, size, validate};
+use tablemodel_store::{Action, Batch, Operation, limits, size, validate};
 
 use super::{BatchAway, BatchPlan, Missing};
 use crate::{
@@ -65,13 +65,10 @@ impl BatchPlan {
     }
 
     /// That a store takes each row: asked where something is written before them.
-    fn check_rows(&self, partition: &str) -> Result<()> {
+    pub(super) fn check_rows(&self, partition: &str) -> Result<()> {
         let rows = self.rows.iter().filter_map(|row| Some((row, row.planned.action.properties()?)));
         rows.into_iter().try_for_each(|(row, properties)| {
-            validate::row(partition, &row.planned.row, properties).map_err(|error| {
-                let key = RowKey::new(partition, row.planned.row.clone());
-                Error::from(error).of(row.schema.entity_type).at_key(key).in_operation(row.change)
-            })
+            validate::row(partition, &row.planned.row, properties).map_err(|error| row.refused(partition, error))
         })
     }
 

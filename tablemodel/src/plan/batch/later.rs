@@ -68,7 +68,9 @@ impl BatchPlan {
         known: &Known,
         context: Context,
     ) -> Result<()> {
-        away.iter().try_for_each(BatchAway::check)?;
+        // Where the entity's own row is too large as well, that says more.
+        let fits = away.iter().try_for_each(BatchAway::check);
+        fits.or_else(|error| self.check_rows(partition).and(Err(error)))?;
         let mut intents = intents(schema, away.iter().map(|away| &away.row), copied);
         if let Some((owner, sequence)) = later.looks_again {
             look_again(&mut intents, owner, sequence);

@@ -4,7 +4,7 @@
 
 use std::{collections::HashMap, hash::BuildHasher, ops::Deref};
 
-use tablemodel_store::{Action, Condition, ETag, Properties};
+use tablemodel_store::{Action, Condition, ETag, Properties, RowKey, StoreError, StoreErrorKind};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -12,6 +12,7 @@ use crate::{
         change::{PlannedRow, Role},
         fold::{Folded, fold},
         known::Known,
+        shape,
         short_hash::ShortHash,
         system,
     },
@@ -36,6 +37,19 @@ impl BatchRow {
             Role::Outbox | Role::Holder | Role::Source => None,
             Role::Index(at) => self.schema.index_at(at).filter(|index| index.unique),
         }
+    }
+
+    /// That a store refuses the row: in words of the entity where it is too large, and the entity's own.
+    pub(crate) fn refused(&self, partition: &str, error: StoreError) -> Error {
+        let key = RowKey::new(partition, self.planned.row.clone());
+        let is_own = matches!(self.planned.role, Role::Primary | Role::Part);
+        let properties = self.planned.action.properties();
+        let own = properties.filter(|_| is_own && error.kind() == StoreErrorKind::TooLarge);
+        let told = match own.and_then(|own| shape::check_row(self.schema, &key, own).err()) {
+            Some(told) => told.caused_by(error),
+            None => Error::from(error),
+        };
+        told.of(self.schema.entity_type).at_key(key).in_operation(self.change)
     }
 
     fn is_unique(&self) -> bool {

@@ -88,6 +88,18 @@ async fn of_an_entity_too_large_for_its_row_no_value_is_claimed() {
     }
 }
 
+#[tokio::test]
+async fn what_is_too_large_is_told_by_its_field_and_with_what_to_do_in_both_modes() {
+    for mode in MODES {
+        let db = database(mode).await;
+        let small = Book { pages: std::array::from_fn(|_| String::new()), number: Some(7), ..book("b", 0) };
+        let error = db.insert(&Book { rest: "r".repeat(limits::MAX_STRING_CHARS + 1), ..small }).await.unwrap_err();
+        assert_eq!((error.kind(), error.field()), (&ErrorKind::TooLarge, Some("rest")), "{mode:?}: {error}");
+        assert!(error.to_string().contains("`#[table(chunked)]`"), "{mode:?}: {error}");
+        assert_empty(&db, &format!("{mode:?}")).await;
+    }
+}
+
 /// With keys as long as a store takes them.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Tenants", partition = "{tenant}", row = "{name}")]
