@@ -107,7 +107,8 @@ pub const fn check_groups(schema: &EntitySchema) {
     if schema.has_chunk_clash() {
         fail(&["a property of a group of `", of, "` has the name of a chunk of a `chunked` field: rename one"])
     }
-    if schema.has_too_many_properties() {
+    let has_copies = !schema.copies.is_empty(); // where they are checked, too many properties are told
+    if schema.has_too_many_properties() && !has_copies {
         fail(&["`", of, "` and its groups have more properties than a row takes: say `#[table(wide)]`"])
     }
     let mut at = 0;

@@ -21,6 +21,30 @@ struct TooMany {
 }
 
 #[derive(TableEntity)]
+#[table(name = "Company", partition = "{department}", row = "{id}")]
+struct TooManyWithCopies {
+    department: String,
+    id: u32,
+    #[table(flatten)]
+    day: [u32; 246],
+    #[table(copy_of(Source, key(department = department)))]
+    source: Option<Copied>,
+}
+
+#[derive(TableEntity)]
+#[table(name = "Sources", partition = "{department}", row = "source")]
+struct Source {
+    department: String,
+    name: String,
+}
+
+#[derive(Projection)]
+#[table(of = Source)]
+struct Copied {
+    name: String,
+}
+
+#[derive(TableEntity)]
 #[table(name = "Company", wide, partition = "{department}", row = "{id}")]
 struct Twice {
     department: String,
