@@ -112,11 +112,12 @@ fn segment(piece: Piece, fields: &[Rc<Field>], span: Span, errors: &mut Errors) 
             if field.is_guessed {
                 return None;
             }
-            let hint = match field.kind {
-                Kind::Json => " (an index may have a row for `each` element of a list)",
-                _ => "",
+            let (hint, remedy) = match field.kind {
+                Kind::Json => (" (an index may have a row for `each` element of a list)", ""),
+                Kind::Group => ("", ", nor can one of them: keep what the key needs in a field of this struct"),
+                _ => ("", ""),
             };
-            errors.at(span, format!("field `{}` is {what}{hint} and cannot stand in a key", field.name));
+            errors.at(span, format!("field `{}` is {what}{hint} and cannot stand in a key{remedy}", field.name));
             field.is_understood.set(false);
             None
         }

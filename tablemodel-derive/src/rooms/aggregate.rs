@@ -151,7 +151,10 @@ pub(crate) fn resolve(words: &AggregateWords, own: &Ident, fields: &[Rc<Field>],
 fn used(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Field>> {
     let field = look_up(fields, &name.unraw().to_string(), name.span(), errors)?;
     if let Some(what) = field.special_form().filter(|_| field.kind != Kind::Plain) {
-        errors.at(name.span(), format!("`{name}` is {what}, and an aggregate uses plain properties: name one"));
+        errors.at(
+            name.span(),
+            format!("`{name}` is {what}, and an aggregate uses plain properties: name a field that is one"),
+        );
         return None;
     }
     Some(field)

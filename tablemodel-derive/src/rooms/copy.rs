@@ -113,7 +113,7 @@ impl Copy {
         let holder = |(source, holder): &(Ident, Ident)| {
             let found = look_up(fields, &holder.unraw().to_string(), holder.span(), errors)?;
             if let Some(what) = found.special_form().filter(|_| found.kind != Kind::Plain) {
-                let message = "and a field of a key has its value from a plain property: name one";
+                let message = "and a field of a key has its value from a plain property: name a field that is one";
                 errors.at(holder.span(), format!("`{holder}` is {what}, {message}"));
                 return None;
             }

@@ -1,6 +1,7 @@
 //! Indexes: `index(by_email, row = "email_{email}", unique, keep(first_name))`, and with `partition` in other partitions.
 //! How index rows are kept is the runtime's; here is what the words mean, and the constant they become.
 
+mod each;
 mod words;
 
 use std::rc::Rc;
@@ -87,8 +88,8 @@ impl Index {
             words.keys_only.refuse("`keep(..)` and `keys_only` exclude each other: remove one", errors);
         }
         let when = words.when.get().and_then(|when| condition(when, fields, errors));
-        let each = words.each.get().and_then(|each| list(each, fields, errors));
-        let in_keys = with_elements(fields, each.as_deref());
+        let each = words.each.get().and_then(|each| each::list(each, fields, errors));
+        let in_keys = each::with_elements(fields, each.as_deref());
         let elsewhere = elsewhere(words, &in_keys, errors);
         // Where a list was meant and not named well, its field in the key is no mistake of its own.
         let is_told = words.each.is_absent() || each.is_some();
@@ -183,7 +184,7 @@ impl Index {
     fn others(&self) -> impl Iterator<Item = TokenStream> {
         let unique = self.is_unique.then(|| quote!(unique: true));
         let verified = self.is_verified.then(|| quote!(verified: true));
-        let each = self.each_schema().map(|each| quote!(each: _tm::Some(#each)));
+        let each = self.each.as_deref().map(each::schema).map(|each| quote!(each: _tm::Some(#each)));
         let when = self.when.as_ref().map(|when| when_schema(Some(when))).map(|when| quote!(when: #when));
         let store = self.is_list.then(|| super::list::store_schema(self.store)).map(|store| quote!(store: #store));
         [each, unique, when, verified, store].into_iter().flatten()
@@ -199,12 +200,6 @@ impl Index {
         let (table, partition) = (table.unwrap_or(&entity.table), keys::partition(Some(at)));
         Some(quote!(_tm::Elsewhere { table: #table, partition: #partition }))
     }
-
-    fn each_schema(&self) -> Option<TokenStream> {
-        let Field { property, ty, .. } = &**self.each.as_ref()?;
-        let elements = quote_spanned!(ty.span()=> _tm::json::elements::<#ty>);
-        Some(quote!(_tm::Each { property: #property, elements: #elements }))
-    }
 }
 
 /// `_tm::Option<_tm::When>`
@@ -212,27 +207,6 @@ pub(super) fn when_schema(when: Option<&When>) -> TokenStream {
     let Some(When { field, negated, .. }) = when else { return quote!(_tm::None) };
     let property = &field.property;
     quote!(_tm::Some(_tm::When { property: #property, negated: #negated }))
-}
-
-/// The list whose elements have rows.
-fn list(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<Rc<Field>> {
-    let field = look_up(fields, &name.unraw().to_string(), name.span(), errors)?;
-    if field.kind != Kind::Json {
-        let remedy = format!("write `#[table(json)]` on `{name}`, a `Vec` of a key type");
-        errors.at(name.span(), format!("`each` takes a list stored as JSON: {remedy}"));
-        field.is_understood.set(false);
-        return None;
-    }
-    Some(field)
-}
-
-/// The fields as they stand in keys: of the list, one element.
-fn with_elements(fields: &[Rc<Field>], each: Option<&Field>) -> Vec<Rc<Field>> {
-    let in_key = |field: &Rc<Field>| match each.is_some_and(|each| each.name == field.name) {
-        true => Rc::new(field.element()),
-        false => field.clone(),
-    };
-    fields.iter().map(in_key).collect()
 }
 
 /// Whether a table, where there is one, is named well and beside a partition.
@@ -310,7 +284,7 @@ fn property(name: &Ident, fields: &[Rc<Field>], errors: &mut Errors) -> Option<R
         return None;
     }
     if let Some(what) = field.special_form().filter(|_| !field.is_property()) {
-        errors.at(name.span(), format!("`{name}` is {what}, and an index uses single stored properties: name one"));
+        errors.at(name.span(), format!("`{name}` is {what}: name a field that is a single stored property"));
         return None;
     }
     Some(field)

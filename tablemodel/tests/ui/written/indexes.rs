@@ -17,6 +17,8 @@ use tablemodel::prelude::*;
 #[table(index(is_json, row = "i_{id:06}", when = skills))]
 #[table(index(is_some_json, row = "n_{id:06}", when = maybe))]
 #[table(index(one_row, row = "j_{age}_{id:06}", each(skills)))]
+#[table(index(of_an_option, row = "l_{maybe}_{id:06}", each(maybe)))]
+#[table(index(of_a_group, row = "o_{address}_{id:06}"))]
 struct Employee {
     department: String,
     id: u32,
