@@ -26,6 +26,7 @@ mod links;
 mod listed;
 mod lists;
 mod lookup;
+mod markers;
 mod migrate;
 mod older;
 mod open;
@@ -112,7 +113,7 @@ struct Inner {
     deadline: Duration,
     consistency: Consistency,
     fence: Duration,
-    markers: outbox::Markers,
+    markers: markers::Markers,
     turns: turns::Turns,
     living: migrate::Living,
     read_only: bool,

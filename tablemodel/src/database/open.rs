@@ -17,7 +17,7 @@ use crate::{
     database::{
         Database, Inner,
         leases::{Lease, process},
-        outbox::Markers,
+        markers::Markers,
         registry::{Registry, SCHEMA_TABLE},
         turns::Turns,
     },

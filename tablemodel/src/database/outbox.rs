@@ -3,12 +3,7 @@
 //! By the entity as it is now, never by what the intent once meant; delivered twice, late or out of order, the result is
 //! the same. What was held for half the fence is given up: another may have swept what it was read from.
 
-use std::{
-    collections::HashMap,
-    pin::pin,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{pin::pin, time::Duration};
 
 use futures_util::{Stream, StreamExt, stream};
 use tablemodel_store::{
@@ -41,12 +36,6 @@ pub(super) const MARKER_SHARDS: u64 = 16;
 const WRITERS_TIME: Duration = Duration::from_secs(10);
 /// Rows of one intent that are written at the same time.
 const CONCURRENT_TARGETS: usize = 8;
-/// Markers remembered; beyond that they are written once more.
-const REMEMBERED_MARKERS: usize = 100_000;
-
-/// The markers that this program wrote, with the time from which they count: they need not be written again for half the fence.
-#[derive(Debug, Default)]
-pub(super) struct Markers(Mutex<HashMap<RowKey, Since>>);
 
 /// What went wrong with rows of an intent: who cannot follow does not hold up the others.
 #[derive(Debug, Default)]
@@ -78,37 +67,6 @@ impl Met {
     /// What went wrong first.
     pub(super) fn first(self) -> Result<()> {
         self.0.map_or(Ok(()), Err)
-    }
-}
-
-impl Markers {
-    fn is_fresh(&self, marker: &RowKey, clock: &dyn Clock, time: Duration) -> bool {
-        let markers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        markers.get(marker).is_some_and(|since| since.elapsed(clock) < time)
-    }
-
-    /// The same, remembered apart from here.
-    #[cfg(feature = "testing")]
-    pub(super) fn forked(&self) -> Self {
-        Self(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
-    }
-
-    /// Somebody takes the marker away.
-    pub(super) fn forget(&self, marker: &RowKey) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(marker);
-    }
-
-    /// All were taken away.
-    pub(super) fn forget_all(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-
-    fn remember(&self, marker: RowKey, since: Since) {
-        let mut markers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if markers.len() >= REMEMBERED_MARKERS {
-            markers.clear();
-        }
-        markers.insert(marker, since);
     }
 }
 
@@ -174,7 +132,7 @@ impl Database {
     /// they say.
     async fn write_marker(&self, marker: &RowKey) -> Result<()> {
         let clock = &self.environment().clock;
-        let (since, now) = (self.since(), clock.now());
+        let (since, now, drops) = (self.since(), clock.now(), self.0.markers.drops());
         let mut properties = Properties::new();
         system::stamp(&mut properties, "~dirty@1", now.ticks(), None);
         properties.insert(system::EXPIRES, later(now, self.0.fence));
@@ -184,7 +142,7 @@ impl Database {
         if let Some(written) = written {
             self.check_clock(now, written)?;
         }
-        self.0.markers.remember(marker.clone(), since);
+        self.0.markers.remember(marker.clone(), since, drops);
         Ok(())
     }
 

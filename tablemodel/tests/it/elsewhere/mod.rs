@@ -3,6 +3,7 @@
 mod aside;
 mod crashes;
 mod delivery;
+mod dropped;
 mod later;
 mod many;
 mod meanwhile;
