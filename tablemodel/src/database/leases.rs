@@ -12,7 +12,8 @@ use std::{
 
 use serde_json::Value as Json;
 use tablemodel_store::{
-    Action, Batch, Condition, DateTime, Operation, Row, RowKey, StoreError, StoreErrorKind, clock::Clock, limits,
+    Action, Batch, Condition, DateTime, Operation, Properties, Row, RowKey, StoreError, StoreErrorKind, clock::Clock,
+    limits,
 };
 
 use crate::{
@@ -200,9 +201,15 @@ impl Database {
         let (told_at, looked, id) = (self.environment().clock.now(), self.since(), self.instance());
         let has_held = self.has_held(&registry.enter());
         let told = if has_held { registry.oldest() } else { 0 };
-        self.write_lease(&id, told).await?;
+        let is_gone = has_held && !self.write_held_lease(&id, told).await?;
+        if is_gone {
+            self.0.markers.forget_all(); // they went with it
+        }
+        if is_gone || !has_held {
+            self.write_lease(&id, 0).await?;
+        }
         // What another task has read by now, after its own lease, has not lapsed.
-        let lapsed = !has_held && !self.has_held(&registry.enter());
+        let lapsed = is_gone || (!has_held && !self.has_held(&registry.enter()));
         if lapsed {
             registry.lapse();
             registry.notice.renew();
@@ -266,6 +273,19 @@ impl Database {
     }
 
     async fn write_lease(&self, id: &str, epoch: i64) -> Result<()> {
+        Ok(self.put_lease(id, Action::InsertOrReplace(self.lease(epoch))).await?)
+    }
+
+    /// The same, of a lease that holds. `false`: it is not there any more, since another has dropped all tables and made them again.
+    async fn write_held_lease(&self, id: &str, epoch: i64) -> Result<bool> {
+        match self.put_lease(id, Action::Replace(self.lease(epoch), Condition::Exists)).await {
+            Err(error) if error.kind() == StoreErrorKind::RowNotFound => Ok(false),
+            put => Ok(put.map(|()| true)?),
+        }
+    }
+
+    /// What a lease says.
+    fn lease(&self, epoch: i64) -> Properties {
         let lacked =
             |schema: &'static EntitySchema| self.registered(schema).map_or_else(|_| Vec::new(), |of| of.lacked.clone());
         let names = |schema: &'static EntitySchema| {
@@ -282,11 +302,14 @@ impl Database {
         properties.insert("Epoch", epoch);
         properties.insert(NAME, self.0.program.clone());
         listed::put(KNOWS, indexes.map(Json::from), &mut properties);
-        let row = format!("{INSTANCE}{id}");
-        let batches = [Batch::new(self.registry_table(), PARTITION).with(row, Action::InsertOrReplace(properties))];
+        properties
+    }
+
+    async fn put_lease(&self, id: &str, action: Action) -> std::result::Result<(), StoreError> {
+        let batches = [Batch::new(self.registry_table(), PARTITION).with(format!("{INSTANCE}{id}"), action)];
         match self.commit_unleased(&batches, 0).await {
-            Err(error) if is_transient(&error) => Ok(self.commit_unleased(&batches, 1).await.map(drop)?),
-            other => Ok(other.map(drop)?),
+            Err(error) if is_transient(&error) => self.commit_unleased(&batches, 1).await.map(drop),
+            other => other.map(drop),
         }
     }
 

@@ -94,6 +94,8 @@ impl Database {
     ///
     /// Cost: one request for each table, and three to read and write the schema table; not atomic. Rows of other models in these tables go too.
     /// Where a call was cut short, no index of what is left is read (`IndexNotReady`) before it is built anew.
+    /// Another program that has them open should be ended before: it learns of it when it renews its lease, up to 20 s later. What it writes until
+    /// then, where the tables were made again, may lack rows of indexes that it does not know, and what it leaves behind when it dies no relay finds.
     ///
     /// # Errors
     ///

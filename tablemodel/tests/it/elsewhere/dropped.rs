@@ -1,8 +1,11 @@
-//! Tables that are dropped and made again while the marker of a partition is on its way: what is written afterwards has one.
+//! Tables that are dropped and made again while the marker of a partition is on its way, or remembered: what is written afterwards has one.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -61,4 +64,20 @@ async fn a_marker_that_was_dropped_before_its_writer_heard_of_it_is_written_agai
         assert_eq!(there.len(), 1 + usize::from(has_written));
         assert_exact(&db, &there, &format!("{has_written}")).await;
     }
+}
+
+#[tokio::test]
+async fn a_marker_that_another_program_dropped_is_written_again_once_its_writer_renews_its_lease() {
+    let db = TestDatabase::new::<Model>().await.unwrap();
+    let writer = db.reopen::<Model>().await.unwrap();
+    writer.insert(&worker("A", 1)).await.unwrap();
+    db.drop_tables().await.unwrap();
+    db.ensure_tables().await.unwrap();
+    db.clock().advance(Duration::from_secs(25));
+    db.fail(DieInDelivery);
+    drop(writer.insert(&worker("A", 2)).await);
+    db.fail(Script::new());
+    let db = db.reopen::<Model>().await.unwrap();
+    settle(&db).await;
+    assert_exact(&db, &[worker("A", 2)], "delivered").await;
 }
