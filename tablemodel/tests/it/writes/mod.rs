@@ -24,6 +24,7 @@ mod drift;
 mod faults;
 mod foreign;
 mod foreign_kinds;
+mod kept;
 mod late;
 mod named;
 mod operations;

@@ -6,6 +6,7 @@
 mod faults;
 mod gone;
 mod hampered;
+mod mixed;
 mod rekeys;
 mod updates;
 
