@@ -126,12 +126,7 @@ impl<'a> Apply<'a> {
     /// fail is in the report.
     pub async fn dry_run(self, sample: Option<u64>) -> Result<DryRun> {
         self.check_rate()?;
-        let rows = Rows::lasting(&self.db).await?;
-        rows.check_open(&self.db)?;
-        let plan = rows.plan(&self.db)?;
-        let steps: Vec<_> = plan.steps.iter().map(|step| (step.entity.clone(), step.index.clone())).collect();
-        let targets = Targets::of(&self.db, &steps);
-        dry::run(&self.db, &plan.steps, &targets, sample, self.rate).await
+        dry::run(&self.db, sample, self.rate).await
     }
 
     fn check_rate(&self) -> Result<()> {

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use tablemodel_store::{KeyRange, Query, RowKey, StoreErrorKind, limits};
 
-use super::{Failure, Step, fits, survey::survey, targets::Targets};
+use super::{Failure, Step, fits, rows::Rows, survey::survey, targets::Targets};
 use crate::{
     database::{Database, bulk::rows_each},
     error::{ErrorKind, Result},
@@ -68,14 +68,13 @@ impl Place {
     }
 }
 
-pub(super) async fn run(
-    db: &Database,
-    steps: &[Step],
-    targets: &Targets,
-    sample: Option<u64>,
-    rate: Option<f64>,
-) -> Result<DryRun> {
-    let report = DryRun { steps: steps.to_vec(), ..DryRun::default() };
+pub(super) async fn run(db: &Database, sample: Option<u64>, rate: Option<f64>) -> Result<DryRun> {
+    let rows = Rows::lasting(db).await?;
+    rows.check_open(db)?;
+    let steps = &rows.plan(db)?.steps;
+    let named: Vec<_> = steps.iter().map(|step| (step.entity.clone(), step.index.clone())).collect();
+    let targets = &Targets::of(db, &named);
+    let report = DryRun { steps: steps.clone(), ..DryRun::default() };
     let mut dry = Dry { db, steps, report, taken: HashMap::new() };
     for table in targets.tables() {
         dry.table(table, targets, sample.unwrap_or(u64::MAX)).await?;
